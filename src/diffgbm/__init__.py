@@ -1,0 +1,1 @@
+"""DiffGBM: the whole distribution p(y | x) of a tabular regression target, with gradient-boosted trees."""
