@@ -64,8 +64,8 @@ class StepTable:
 class Draws:
     """Which random numbers a block of rows consumes.
 
-    Every normal is a pure function of ``(key, row, sample, step, coordinate)``, so neither the size of the block,
-    nor the number of threads, nor the process changes it.
+    Every normal is a pure function of ``(key, row, sample, step, coordinate)``, so neither the size of
+    the block, nor the number of threads, nor the process changes it.
 
     Attributes
     ----------

@@ -1,0 +1,41 @@
+"""What the kernels need of numba, with types. Importing this module imports numba, so only kernels do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.core import types
+from numba.extending import intrinsic
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function serially and without the GIL; keep the machine code between sessions if possible."""
+    try:
+        return cast(Function, numba.njit(nogil=True, cache=True)(function))
+    except RuntimeError:  # no directory can be written to: compile in every session
+        return cast(Function, numba.njit(nogil=True)(function))
+
+
+def inlined(function: Function) -> Function:
+    """Compile a small function into each of its callers."""
+    try:
+        return cast(Function, numba.njit(nogil=True, cache=True, inline="never")(function))
+    except RuntimeError:
+        return cast(Function, numba.njit(nogil=True, inline="never")(function))
+
+
+def _lowest_bit(typing_context: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        del context, signature
+        return builder.cttz(args[0], builder.icmp_signed("==", args[0], args[0]))
+
+    del typing_context
+    return types.int64(types.uint64), generate
+
+
+lowest_bit: Callable[..., int] = intrinsic(_lowest_bit)
+"""Position of the lowest set bit of a nonzero uint64 (one machine instruction; numpy has no name for it)."""

@@ -1,0 +1,65 @@
+"""The two small interfaces of the engine, and how several fields share the samples of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from diffgbm.engine.steps import Array, Draws, StepTable
+
+
+class Integrator(Protocol):
+    """Rows in, samples out. Serial, releases the GIL, and may be called from many threads at once."""
+
+    def __call__(self, X: Array, draws: Draws) -> Array:
+        """States at the last knot, of shape (rows, n_samples, d), for a block ``X`` of shape (rows, p)."""
+        ...
+
+
+class Engine(Protocol):
+    """A fitted forest that can be integrated and looked at."""
+
+    def prepare(self, steps: StepTable) -> Integrator:
+        """Do all work that depends on the forest and the steps, but not on rows."""
+        ...
+
+    def evaluate(self, X: Array, y: Array, columns: Array) -> Array:
+        """Evaluate the forest at rows (n, p), scaled states (n, d) and known columns (n, q): shape (n, d)."""
+        ...
+
+
+class Field(Protocol):
+    """One vector field, ready to be integrated for every ``stride``-th sample."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of response coordinates ``d``."""
+        ...
+
+    def fill(self, X: Array, draws: Draws, out: Array, offset: int, stride: int) -> None:
+        """Write samples ``offset, offset + stride, ...`` of each row into ``out`` (rows, n_samples, d)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Integrate sample ``i`` of every row with field ``i mod B``; with one field, simply integrate.
+
+    Attributes
+    ----------
+    fields : sequence of Field, of length B
+    """
+
+    fields: Sequence[Field]
+
+    def __call__(self, X: Array, draws: Draws) -> Array:
+        """States at the last knot, of shape (rows, n_samples, d), for a block ``X`` of shape (rows, p)."""
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        out = np.empty((X.shape[0], draws.n_samples, self.fields[0].n_outputs))
+        stride = len(self.fields)
+        for position, field in enumerate(self.fields):
+            field.fill(X, draws, out, (position - draws.first_sample) % stride, stride)
+        return out

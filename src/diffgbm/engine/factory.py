@@ -1,0 +1,43 @@
+"""From fitted boosters to an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import lightgbm as lgb
+
+from diffgbm.engine.base import Engine
+from diffgbm.engine.lightgbm_engine import LightGBMEngine, LightGBMField
+
+Kind = Literal["auto", "collapse", "lightgbm"]
+Mix = Literal["mean", "mixture"]
+
+
+def make_engine(
+    groups: Sequence[Sequence[lgb.Booster]], kind: Kind = "auto", mix: Mix = "mean", n_jobs: int = 1
+) -> Engine:
+    """Make an engine of fitted boosters.
+
+    Parameters
+    ----------
+    groups : sequence of sequences of lightgbm.Booster
+        Bags; each has one booster for each of the ``d`` response coordinates. The feature columns of a booster
+        are the ``d`` scaled states, the ``p`` columns of ``X`` and the ``q`` known columns, in this order. If a
+        booster has a best iteration, trees beyond it are ignored.
+    kind : {"auto", "collapse", "lightgbm"}
+        The fast engine if possible, the fast engine or an error, or LightGBM's own ``predict``.
+    mix : {"mean", "mixture"}
+        Average the bags' fields, or integrate sample ``i`` with bag ``i`` modulo their number.
+    n_jobs : int
+        Threads of LightGBM's ``predict``. The fast engine is serial: its caller divides the rows.
+    """
+    groups = [list(group) for group in groups]
+    if not groups or not groups[0] or len({len(group) for group in groups}) > 1:
+        raise ValueError("groups must hold at least one bag, each with one booster for every response")
+    if kind not in ("auto", "collapse", "lightgbm"):
+        raise ValueError(f"engine must be 'auto', 'collapse' or 'lightgbm', got {kind!r}")
+    if mix not in ("mean", "mixture"):
+        raise ValueError(f"mix must be 'mean' or 'mixture', got {mix!r}")
+    fields = [groups] if mix == "mean" else [[group] for group in groups]
+    return LightGBMEngine([LightGBMField(field, n_jobs) for field in fields])
