@@ -57,6 +57,24 @@ def counter_of(sample: Any, draw: Any) -> Any:
 
 
 @kernel
+def uniform(counter: Any, key: Any) -> Any:
+    """Return a uniform number strictly between 0 and 1."""
+    return (np.float64(squares(counter, key) >> np.uint64(11)) + 0.5) * UNIT
+
+
+@kernel
+def normal_tail(u: Any, counter: Any, key: Any) -> Any:
+    """Return a normal beyond ``r``: exponential proposals of rate ``r``, accepted against the density."""
+    while True:
+        excess = -math.log(u) / TAIL
+        key = mix(key + GOLDEN) | ONE
+        if -2.0 * math.log(uniform(counter, key)) > excess * excess:
+            return TAIL + excess
+        key = mix(key + GOLDEN) | ONE
+        u = uniform(counter, key)
+
+
+@kernel
 def normal_slow(bits: Any, counter: Any, key: Any) -> Any:
     """Finish a draw that fell outside the ziggurat's rectangles; further bits come from further keys."""
     while True:
@@ -65,16 +83,10 @@ def normal_slow(bits: Any, counter: Any, key: Any) -> Any:
         if abs(x) < EDGES[layer + 1]:
             return x
         key = mix(key + GOLDEN) | ONE
-        other = squares(counter, key)
-        u = (np.float64(other >> np.uint64(11)) + 0.5) * UNIT
+        u = uniform(counter, key)
         if layer == 0:
-            key = mix(key + GOLDEN) | ONE
-            w = (np.float64(squares(counter, key) >> np.uint64(11)) + 0.5) * UNIT
-            # Marsaglia's tail: an exponential proposal of rate r, accepted against the normal's density
-            excess = -math.log(u) / TAIL
-            if -2.0 * math.log(w) > excess * excess:
-                return TAIL + excess if x > 0.0 else -TAIL - excess
-        elif HEIGHTS[layer] + u * (HEIGHTS[layer + 1] - HEIGHTS[layer]) < math.exp(-0.5 * x * x):
+            return normal_tail(u, counter, key) if x > 0.0 else -normal_tail(u, counter, key)
+        if HEIGHTS[layer] + u * (HEIGHTS[layer + 1] - HEIGHTS[layer]) < math.exp(-0.5 * x * x):
             return x
         key = mix(key + GOLDEN) | ONE
         bits = squares(counter, key)

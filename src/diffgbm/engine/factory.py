@@ -22,9 +22,9 @@ def make_engine(
     Parameters
     ----------
     groups : sequence of sequences of lightgbm.Booster
-        Bags; each has one booster for each of the ``d`` response coordinates. The feature columns of a booster
-        are the ``d`` scaled states, the ``p`` columns of ``X`` and the ``q`` known columns, in this order. If a
-        booster has a best iteration, trees beyond it are ignored.
+        Bags; each has one booster for each of the ``d`` response coordinates. The feature columns of a
+        booster are the ``d`` scaled states, the ``p`` columns of ``X`` and the ``q`` known columns, in this
+        order. If a booster has a best iteration, trees beyond it are ignored.
     kind : {"auto", "collapse", "lightgbm"}
         The fast engine if possible, the fast engine or an error, or LightGBM's own ``predict``.
     mix : {"mean", "mixture"}

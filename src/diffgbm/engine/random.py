@@ -40,7 +40,7 @@ def as_key(key: int) -> np.uint64:
 
 
 def positions(draws: Draws, n_rows: int, offset: int, stride: int) -> tuple[Positions, Positions]:
-    """Return a block's rows, and its samples ``offset, offset + stride, ...``, as positions in the request."""
+    """Return a block's rows, and its samples ``offset, offset + stride, ...``, as their positions."""
     rows = np.zeros(n_rows, np.int64) if draws.shared else draws.first_row + np.arange(n_rows, dtype=np.int64)
     samples = draws.first_sample + np.arange(offset, draws.n_samples, stride, dtype=np.int64)
     return rows, samples

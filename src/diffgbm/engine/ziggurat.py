@@ -62,4 +62,4 @@ def _tables() -> tuple[float, Array, Array, Array]:
 
 
 TAIL, EDGES, HEIGHTS, WIDTHS = _tables()
-"""``r``; ``x_0 .. x_256`` with ``x_0 = v / f(r)``; their densities; ``x_i / 2^52``, to scale 53 signed bits."""
+"""``r``; ``x_0 .. x_256`` with ``x_0 = v / f(r)``; their densities; ``x_i / 2^52``."""
