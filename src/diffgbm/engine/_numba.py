@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
@@ -20,18 +21,10 @@ def kernel(function: Function) -> Function:
         return cast(Function, numba.njit(nogil=True)(function))
 
 
-def inlined(function: Function) -> Function:
-    """Compile a small function into each of its callers."""
-    try:
-        return cast(Function, numba.njit(nogil=True, cache=True, inline="never")(function))
-    except RuntimeError:
-        return cast(Function, numba.njit(nogil=True, inline="never")(function))
-
-
 def _lowest_bit(typing_context: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         del context, signature
-        return builder.cttz(args[0], builder.icmp_signed("==", args[0], args[0]))
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
     del typing_context
     return types.int64(types.uint64), generate

@@ -1,0 +1,145 @@
+"""Kernel of the pruning: one walk over every tree with the box of cells and bins that is left at each node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diffgbm.engine._numba import kernel
+
+
+@kernel
+def cut(box: Any, kind: Any, argument: Any, left: Any, right: Any) -> None:
+    """Split a box at a node on time or state: write the parts (possibly empty) that go left and right."""
+    left[:] = box
+    right[:] = box
+    if kind == 1:  # cells before the argument go left
+        left[1] = min(box[1], argument)
+        right[0] = max(box[0], argument)
+    elif kind == 2:  # cells from the argument on go left
+        left[0] = max(box[0], argument)
+        right[1] = min(box[1], argument)
+    else:
+        j = 2 * (kind - 2)
+        left[j + 1] = min(box[j + 1], argument + 1)
+        right[j] = max(box[j], argument + 1)
+
+
+@kernel
+def is_empty(box: Any) -> Any:
+    """Return whether a box holds nothing."""
+    for j in range(0, len(box), 2):
+        if box[j] >= box[j + 1]:
+            return True
+    return False
+
+
+@kernel
+def prune_tree(
+    left: Any, right: Any, kind: Any, argument: Any, value_start: Any, stack: Any, waiting: Any, out: Any, at: Any
+) -> Any:
+    """Emit one tree in preorder; ``at`` and the result are (nodes, leaves) emitted so far.
+
+    ``stack`` (depth, 1 + box) holds boxes yet to do, behind two scratch rows; ``waiting`` (depth, 2) holds their
+    node and the emitted parent whose right child they are.
+    """
+    nodes, leaf, boxes = out
+    n, m = at
+    depth = 2
+    stack[2] = stack[0]
+    waiting[2, 0] = 0 if len(left) > 0 else -1
+    waiting[2, 1] = -1
+    while depth >= 2:
+        node, parent = waiting[depth]
+        box = stack[0]
+        box[:] = stack[depth]
+        depth -= 1
+        if parent >= 0:
+            nodes[parent, 1] = n
+        while True:  # go down the left side
+            if node < 0:
+                nodes[n, 0] = -2
+                nodes[n, 1] = m
+                leaf[m] = value_start + ~node
+                boxes[m] = box
+                n += 1
+                m += 1
+                break
+            low = stack[1]
+            high = stack[depth + 1]
+            if kind[node] == 0:
+                high[:] = box
+                nodes[n, 0] = argument[node]
+            else:
+                cut(box, kind[node], argument[node], low, high)
+                if is_empty(high):
+                    node = left[node]
+                    continue
+                if is_empty(low):
+                    node = right[node]
+                    continue
+                box[:] = low
+                nodes[n, 0] = -1
+            depth += 1
+            waiting[depth, 0] = right[node]
+            waiting[depth, 1] = n
+            node = left[node]
+            n += 1
+    return n, m
+
+
+@kernel
+def prune_trees(tree_nodes: Any, tree_leaves: Any, left: Any, right: Any, kind: Any, argument: Any, sizes: Any) -> Any:
+    """Prune all trees; see ``prune.Pruned`` for what is returned."""
+    n_trees = len(tree_nodes) - 1
+    total = tree_leaves[-1]
+    nodes = np.empty((2 * total, 2), np.int32)
+    leaf = np.empty(total, np.int64)
+    boxes = np.empty((total, 2 * len(sizes)), np.int32)
+    leaf_tree = np.empty(total, np.int32)
+    roots = np.empty(n_trees, np.int32)
+    deepest = 0
+    for t in range(n_trees):
+        deepest = max(deepest, tree_leaves[t + 1] - tree_leaves[t])
+    stack = np.empty((deepest + 4, 2 * len(sizes)), np.int32)
+    waiting = np.empty((deepest + 4, 2), np.int64)
+    n, m = 0, 0
+    for t in range(n_trees):
+        roots[t] = n
+        a, b = tree_nodes[t], tree_nodes[t + 1]
+        for j in range(len(sizes)):
+            stack[0, 2 * j] = 0
+            stack[0, 2 * j + 1] = sizes[j]
+        before = m
+        n, m = prune_tree(
+            left[a:b],
+            right[a:b],
+            kind[a:b],
+            argument[a:b],
+            tree_leaves[t],
+            stack,
+            waiting,
+            (nodes, leaf, boxes),
+            (n, m),
+        )
+        leaf_tree[before:m] = t
+    reach = total_reach(nodes[:n], roots)
+    return nodes[:n].copy(), roots, leaf_tree[:m].copy(), leaf[:m].copy(), boxes[:m].copy(), reach
+
+
+@kernel
+def total_reach(nodes: Any, roots: Any) -> Any:
+    """Return how many leaves a row can reach at most: the sum over trees of their widest choice."""
+    width = np.empty(len(nodes), np.int64)
+    for n in range(len(nodes) - 1, -1, -1):  # children follow their parents
+        if nodes[n, 0] == -2:
+            width[n] = 1
+        elif nodes[n, 0] == -1:
+            width[n] = width[n + 1] + width[nodes[n, 1]]
+        else:
+            width[n] = max(width[n + 1], width[nodes[n, 1]])
+    total = 0
+    for t in range(len(roots)):
+        total += width[roots[t]]
+    return total

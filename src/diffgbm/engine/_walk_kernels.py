@@ -1,0 +1,166 @@
+"""Kernels that take 64 rows through a forest at once: bit ``i`` of a mask stands for row ``i`` of the block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diffgbm.engine._numba import kernel, lowest_bit
+
+ONE = np.uint64(1)
+NONE = np.uint64(0)
+ZERO = np.float64(np.float32(1e-35))
+MISSING_ZERO = 1
+MISSING_NAN = 2
+
+
+@kernel
+def block_mask(n_rows: Any) -> Any:
+    """Return the mask with the lowest ``n_rows`` bits set."""
+    if n_rows >= 64:
+        return ~NONE
+    return (ONE << np.uint64(n_rows)) - ONE
+
+
+@kernel
+def comparable(v: Any, missing: Any, goes_left: Any) -> Any:
+    """Replace a missing value so that ``<=`` takes its default direction: by minus infinity, or by NaN.
+
+    Plus infinity would not do: a split between missing and present values has an infinite threshold.
+    """
+    is_zero = abs(v) <= ZERO
+    if (missing == MISSING_ZERO and (is_zero or np.isnan(v))) or (missing == MISSING_NAN and np.isnan(v)):
+        return -np.inf if goes_left else np.nan
+    if is_zero or np.isnan(v):
+        return 0.0
+    return v
+
+
+@kernel
+def in_set(v: Any, words: Any) -> Any:
+    """Return whether a category is in a bit set. Missing, negative and unknown ones are not."""
+    if not (v > -1.0 and v < 2147483648.0):
+        return False
+    category = np.int64(v)
+    word = category >> 5
+    return word < len(words) and (words[word] >> np.uint32(category & 31)) & np.uint32(1) != 0
+
+
+@kernel
+def answer(conditions: Any, X: Any, first: Any, last: Any, masks: Any) -> None:
+    """Answer every question for rows ``first`` to ``last - 1`` (at most 64): one mask for each question."""
+    masks[:] = NONE
+    threshold = conditions.threshold
+    for g in range(len(conditions.group_column)):
+        start, stop = conditions.group_start[g], conditions.group_start[g + 1]
+        for i in range(first, last):
+            v = comparable(X[i, conditions.group_column[g]], conditions.group_missing[g], conditions.group_left[g])
+            if np.isnan(v):
+                continue
+            low, high = start, stop
+            while low < high:
+                middle = (low + high) >> 1
+                if threshold[middle] < v:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < stop:
+                masks[low] |= ONE << np.uint64(i - first)
+        for q in range(start + 1, stop):  # who is below a threshold is below all larger ones
+            masks[q] |= masks[q - 1]
+    for s in range(len(conditions.set_column)):
+        words = conditions.set_words[conditions.set_start[s] : conditions.set_start[s + 1]]
+        mask = NONE
+        for i in range(first, last):
+            if in_set(X[i, conditions.set_column[s]], words):
+                mask |= ONE << np.uint64(i - first)
+        masks[len(threshold) + s] = mask
+
+
+@kernel
+def walk_sum(nodes: Any, roots: Any, value: Any, masks: Any, mask: Any, out: Any) -> None:
+    """Add each row's leaves to ``out`` (64,)."""
+    stack_node = np.empty(len(masks) + 64, np.int64)
+    stack_mask = np.empty(len(masks) + 64, np.uint64)
+    for t in range(len(roots)):
+        depth = 0
+        stack_node[0] = roots[t]
+        stack_mask[0] = mask
+        while depth >= 0:
+            node = stack_node[depth]
+            m = stack_mask[depth]
+            depth -= 1
+            while nodes[node, 0] >= 0:
+                yes = m & masks[nodes[node, 0]]
+                no = m & ~yes
+                if no == NONE:
+                    node += 1
+                elif yes == NONE:
+                    node = nodes[node, 1]
+                else:
+                    depth += 1
+                    stack_node[depth] = nodes[node, 1]
+                    stack_mask[depth] = no
+                    m = yes
+                    node += 1
+            v = value[nodes[node, 1]]
+            while m != NONE:
+                out[lowest_bit(m)] += v
+                m &= m - ONE
+
+
+@kernel
+def walk_hits(nodes: Any, roots: Any, masks: Any, mask: Any, hits: Any, counts: Any) -> None:
+    """List the leaves each row can reach: ``hits[i, :counts[i]]`` for row ``i`` of the block."""
+    counts[:] = 0
+    stack_node = np.empty(len(nodes) + 1, np.int64)
+    stack_mask = np.empty(len(nodes) + 1, np.uint64)
+    for t in range(len(roots)):
+        depth = 0
+        stack_node[0] = roots[t]
+        stack_mask[0] = mask
+        while depth >= 0:
+            node = stack_node[depth]
+            m = stack_mask[depth]
+            depth -= 1
+            question = nodes[node, 0]
+            while question != -2:
+                if question == -1:
+                    depth += 1
+                    stack_node[depth] = nodes[node, 1]
+                    stack_mask[depth] = m
+                    node += 1
+                else:
+                    yes = m & masks[question]
+                    no = m & ~yes
+                    if no == NONE:
+                        node += 1
+                    elif yes == NONE:
+                        node = nodes[node, 1]
+                    else:
+                        depth += 1
+                        stack_node[depth] = nodes[node, 1]
+                        stack_mask[depth] = no
+                        m = yes
+                        node += 1
+                question = nodes[node, 0]
+            leaf = nodes[node, 1]
+            while m != NONE:
+                i = lowest_bit(m)
+                hits[i, counts[i]] = leaf
+                counts[i] += 1
+                m &= m - ONE
+
+
+@kernel
+def sum_rows(conditions: Any, n_questions: Any, nodes: Any, roots: Any, value: Any, X: Any, out: Any) -> None:
+    """Predict every row of ``X`` into ``out`` (rows,)."""
+    masks = np.empty(n_questions, np.uint64)
+    total = np.empty(64)
+    for first in range(0, X.shape[0], 64):
+        last = min(first + 64, X.shape[0])
+        answer(conditions, X, first, last, masks)
+        total[:] = 0.0
+        walk_sum(nodes, roots, value, masks, block_mask(last - first), total)
+        out[first:last] = total[: last - first]

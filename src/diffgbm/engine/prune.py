@@ -1,0 +1,160 @@
+"""Trees specialised on what is known before any row is: the times, and the edges between which ``y`` matters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgbm.engine.conditions import Conditions, gather_conditions
+from diffgbm.engine.forest import CATEGORICAL, DEFAULT_LEFT, MISSING_ZERO, CannotCollapse, Forest, Integers
+from diffgbm.engine.steps import Array
+
+ZERO = float(np.float32(1e-35))
+"""LightGBM reads every number up to this size as zero."""
+
+ON_X, ON_TIME_BEFORE, ON_TIME_AFTER, ON_STATE = 0, 1, 2, 3
+"""Kinds of node: left if a question about ``x`` is answered yes, if cell < argument, if cell >= argument; and
+from 3 on, for state coordinate ``kind - 3``, if bin <= argument."""
+
+
+@dataclass(frozen=True)
+class Pruned:
+    r"""A forest as a sum of leaves on boxes, each under questions about ``x``.
+
+    .. math:: F_j(y, x, t_k) = \sum_{\text{leaves of output } j}
+        \text{value} \cdot 1[\text{path of } x] \cdot 1[(\text{cell}_k, \text{bins of } y) \in \text{box}]
+
+    Bin ``b`` of a coordinate holds the values above ``b`` of its edges. Knots that no split tells apart share a
+    cell.
+
+    Attributes
+    ----------
+    conditions : Conditions
+    nodes : int32 ndarray of shape (nodes, 2)
+        In preorder, so that a left child follows its parent: (question, right child) of a node on ``x``;
+        (-1, right child) of a node whose children both count; (-2, leaf) of a leaf.
+    roots : int32 ndarray of shape (trees,)
+    outputs : int32 ndarray of shape (trees,)
+        Which response coordinate each tree belongs to.
+    leaf_tree : int32 ndarray of shape (leaves,)
+    value : ndarray of shape (leaves,)
+    boxes : int32 ndarray of shape (leaves, 2 + 2 d)
+        First and past-the-last cell, then first and past-the-last bin of each coordinate.
+    edges : list of d ndarrays
+        Edges of the bins of each coordinate, ascending.
+    knot_cell : ndarray of shape (knots,)
+    reach : int
+        Most leaves that one row can reach.
+    """
+
+    conditions: Conditions
+    nodes: NDArray[np.int32]
+    roots: NDArray[np.int32]
+    outputs: NDArray[np.int32]
+    leaf_tree: NDArray[np.int32]
+    value: Array
+    boxes: NDArray[np.int32]
+    edges: list[Array]
+    knot_cell: Integers
+    reach: int
+
+    @property
+    def n_cells(self) -> int:
+        """Number of distinguishable knots."""
+        return int(self.knot_cell[-1]) + 1
+
+
+def prune(forest: Forest, outputs: Integers, d: int, columns: Array) -> Pruned:
+    """Specialise a forest on the knots.
+
+    Parameters
+    ----------
+    forest : Forest
+        Features are ``d`` states, then ``x``, then the known columns.
+    outputs : ndarray of shape (trees,)
+        Response coordinate of each tree.
+    d : int
+        Number of state columns.
+    columns : ndarray of shape (knots, q)
+        Known columns at the knots, each monotone.
+    """
+    from diffgbm.engine import _prune_kernels as kernels
+
+    first_column = forest.n_features - columns.shape[1]
+    conditions, argument = gather_conditions(forest, d, first_column)
+    kind = np.full(len(argument), ON_X, dtype=np.int64)
+    check_known(forest, (forest.feature < d) | (forest.feature >= first_column))
+    edges = [_ask_state(forest, j, kind, argument) for j in range(d)]
+    knot_cell, cells = merge_knots(forest, columns)
+    for j in range(columns.shape[1]):
+        _ask_time(forest, first_column + j, cells[:, j], kind, argument)
+    sizes = np.array([len(cells), *(len(edge) + 1 for edge in edges)], dtype=np.int32)
+    nodes, roots, leaf_tree, leaf, boxes, reach = kernels.prune_trees(
+        forest.tree_nodes, forest.tree_leaves, forest.left, forest.right, kind, argument, sizes
+    )
+    return Pruned(
+        conditions=conditions,
+        nodes=nodes,
+        roots=roots,
+        outputs=outputs.astype(np.int32),
+        leaf_tree=leaf_tree,
+        value=forest.value[leaf],
+        boxes=boxes,
+        edges=edges,
+        knot_cell=knot_cell,
+        reach=int(reach),
+    )
+
+
+def check_known(forest: Forest, known: NDArray[np.bool_]) -> None:
+    """Refuse splits on states and times that are not of the form ``u <= threshold``."""
+    if np.any((forest.decision[known] & CATEGORICAL) > 0):
+        raise CannotCollapse("a state or time column is categorical")
+    zero = known & (forest.missing == MISSING_ZERO)
+    natural = forest.threshold[zero] >= 0
+    if np.any(natural != ((forest.decision[zero] & DEFAULT_LEFT) > 0)):
+        raise CannotCollapse("zero_as_missing: a split sends a zero state or time against its threshold")
+
+
+def flushed(threshold: Array) -> Array:
+    """Thresholds for raw values that mean what the given ones mean once tiny values are read as zero."""
+    below = np.nextafter(-ZERO, -np.inf)
+    return np.where(threshold >= 0, np.maximum(threshold, ZERO), np.minimum(threshold, below))
+
+
+def _ask_state(forest: Forest, j: int, kind: Integers, argument: Integers) -> Array:
+    """Mark the nodes on state ``j`` with the number of their edge; return the edges."""
+    nodes = np.flatnonzero(forest.feature == j)
+    threshold = flushed(forest.threshold[nodes])
+    edges = np.unique(threshold[np.isfinite(threshold)])
+    argument[nodes] = np.where(threshold == -np.inf, -1, np.searchsorted(edges, threshold))
+    kind[nodes] = ON_STATE + j
+    return edges
+
+
+def merge_knots(forest: Forest, columns: Array) -> tuple[Integers, Array]:
+    """Give consecutive knots that no split tells apart one cell: (cell of each knot, columns of each cell)."""
+    columns = np.where(np.abs(columns) <= ZERO, 0.0, columns)
+    change = np.diff(columns, axis=0)
+    if not np.all(np.all(change >= 0, axis=0) | np.all(change <= 0, axis=0)):
+        raise ValueError("known columns must be monotone over the knots")
+    fresh = np.zeros(len(columns), dtype=bool)
+    fresh[0] = True
+    for j in range(columns.shape[1]):
+        feature = forest.n_features - columns.shape[1] + j
+        place = np.searchsorted(np.unique(forest.threshold[forest.feature == feature]), columns[:, j])
+        fresh[1:] |= np.diff(place) != 0
+    return np.cumsum(fresh) - 1, columns[fresh]
+
+
+def _ask_time(forest: Forest, feature: int, values: Array, kind: Integers, argument: Integers) -> None:
+    """Mark the nodes on a known column with the cells that go left: those before, or those from, an argument."""
+    nodes = np.flatnonzero(forest.feature == feature)
+    if values[-1] >= values[0]:
+        kind[nodes] = ON_TIME_BEFORE
+        argument[nodes] = np.searchsorted(values, forest.threshold[nodes], side="right")
+    else:
+        kind[nodes] = ON_TIME_AFTER
+        argument[nodes] = len(values) - np.searchsorted(values[::-1], forest.threshold[nodes], side="right")

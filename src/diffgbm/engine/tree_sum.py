@@ -1,0 +1,49 @@
+"""Ordinary boosters through the same traversal: no states, no times, just a prediction for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import lightgbm as lgb
+import numpy as np
+
+from diffgbm.engine.conditions import n_questions
+from diffgbm.engine.forest import Forest, concatenate
+from diffgbm.engine.prune import Pruned, prune
+from diffgbm.engine.steps import Array
+
+
+class TreeSum:
+    r"""A weighted sum of boosters, :math:`F(x) = \sum_i w_i f_i(x)`, exact, serial and without the GIL.
+
+    Parameters
+    ----------
+    boosters : sequence of lightgbm.Booster
+    weights : sequence of float, optional
+        One for each booster; all 1 if not given.
+    """
+
+    def __init__(self, boosters: Sequence[lgb.Booster], weights: Sequence[float] | None = None) -> None:
+        forests = [Forest.from_booster(booster) for booster in boosters]
+        self.pruned = plain(concatenate(forests, [1.0] * len(forests) if weights is None else weights))
+
+    def __call__(self, X: Array) -> Array:
+        """Predict rows ``X`` of shape (n, features): shape (n,)."""
+        return predict_sum(self.pruned, X)
+
+
+def plain(forest: Forest) -> Pruned:
+    """Prepare a forest none of whose features are known beforehand."""
+    outputs = np.zeros(len(forest.tree_nodes) - 1, dtype=np.int64)
+    return prune(forest, outputs, 0, np.empty((1, 0)))
+
+
+def predict_sum(pruned: Pruned, X: Array) -> Array:
+    """Predict rows ``X`` of shape (n, features) with a plainly prepared forest: shape (n,)."""
+    from diffgbm.engine import _walk_kernels as kernels
+
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    out = np.empty(X.shape[0])
+    size = n_questions(pruned.conditions)
+    kernels.sum_rows(pruned.conditions, size, pruned.nodes, pruned.roots, pruned.value, X, out)
+    return out

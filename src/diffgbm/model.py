@@ -1,0 +1,94 @@
+"""A fitted model: everything that was learned, as one value that can draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgbm.engine import Draws, Engine, LightGBMEngine, StepTable, make_engine
+from diffgbm.engine.factory import Kind
+from diffgbm.guides import Guide
+from diffgbm.parallel import block_rows, map_blocks, n_threads
+from diffgbm.progress import progress_bar
+from diffgbm.recipe import Recipe
+from diffgbm.table import FeatureTable, ResponseTable
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """The parts of a fitted model, in the order in which a row passes through them.
+
+    Attributes
+    ----------
+    features, response : FeatureTable, ResponseTable
+        How the user's tables are read and written.
+    guide : Guide or None
+        What was taken out of the response first.
+    recipe : Recipe
+        What the boosters learned, and how it is sampled.
+    boosters : tuple of Booster
+        One for each response.
+    engine_kind : str
+        Which engine integrates.
+    n_jobs : int or None
+        Threads.
+    """
+
+    features: FeatureTable
+    response: ResponseTable
+    guide: Guide | None
+    recipe: Recipe
+    boosters: tuple[lgb.Booster, ...]
+    engine_kind: Kind
+    n_jobs: int | None
+    engine: Engine = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        engine = make_engine([self.boosters], self.engine_kind, n_jobs=n_threads(self.n_jobs))
+        object.__setattr__(self, "engine", engine)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # the engine is made from the boosters: it is not stored twice
+        return FittedModel, tuple(getattr(self, f.name) for f in fields(self) if f.init)
+
+    @property
+    def n_responses(self) -> int:
+        """Number of response coordinates ``d``."""
+        return len(self.boosters)
+
+    @property
+    def n_iterations(self) -> list[int]:
+        """Boosting rounds kept for each response."""
+        return [b.best_iteration if b.best_iteration > 0 else b.num_trees() for b in self.boosters]
+
+    def integrate(
+        self, X: Array, steps: StepTable, draws: Draws, verbose: int, receive: Callable[[slice, Array], None]
+    ) -> None:
+        """Integrate ``steps`` for encoded rows ``X`` (n, p), block by block.
+
+        ``receive(rows, values)`` gets the samples (rows, n_samples, d) of each block in the user's units, from
+        several threads at once.
+        """
+        integrator = self.engine.prepare(steps)
+        # LightGBM brings threads of its own; the collapsed tables are integrated by ours
+        all_threads = n_threads(self.n_jobs)
+        threads = 1 if isinstance(self.engine, LightGBMEngine) else all_threads
+
+        def work(first: int, last: int) -> None:
+            rows = np.ascontiguousarray(X[first:last], dtype=np.float64)
+            states = integrator(rows, replace(draws, first_row=draws.first_row + first))
+            if self.guide is not None:
+                location, scale = self.guide.location_scale(rows, all_threads // threads)
+                states = location[:, None] + scale[:, None] * states
+            receive(slice(first, last), self.response.restore(states))
+
+        size = block_rows(draws.n_samples * self.n_responses, len(X), threads)
+        with progress_bar(len(X), "sample", verbose, "row") as bar:
+            map_blocks(work, len(X), size, threads, bar)

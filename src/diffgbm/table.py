@@ -1,0 +1,266 @@
+"""The user's table: numpy, pandas or polars in, one float matrix out; responses standardised and back.
+
+Categories, column names and their order are remembered from training. A category that training never saw, like
+a missing value, becomes NaN, which the trees send down their missing-value branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+Array = NDArray[np.float64]
+Levels = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """What training remembered of ``X``.
+
+    Attributes
+    ----------
+    n_features : int
+        Number of columns.
+    names : tuple of str or None
+        Column names, if ``X`` was a frame.
+    levels : tuple
+        For each column the tuple of its categories, or ``None`` for numbers.
+    """
+
+    n_features: int
+    names: tuple[str, ...] | None
+    levels: tuple[Levels | None, ...]
+
+    @property
+    def categorical(self) -> list[int]:
+        """Positions of the categorical columns."""
+        return [j for j, levels in enumerate(self.levels) if levels is not None]
+
+    @classmethod
+    def learn(cls, X: Any, cat_idx: Sequence[int] | None, owner: str) -> tuple[FeatureTable, Array]:
+        """Learn the table from training data; return it with the encoded matrix (n, p)."""
+        frame = _as_frame(X)
+        if frame is None:
+            array = _as_array(X, owner, bool(cat_idx))
+            columns: list[Any] = list(array.T)
+            names, p = None, array.shape[1]
+            is_category = [False] * p
+        else:
+            names, p = tuple(map(str, frame.columns)), len(frame.columns)
+            if len(set(names)) < p:
+                raise ValueError(f"X has columns of the same name: {_some(_repeated(names))}. Rename them.")
+            if p == 0 or len(frame) == 0:
+                raise ValueError(
+                    f"Found array with {len(frame)} sample(s) and {p} feature(s) "
+                    f"(shape=({len(frame)}, {p})) while a minimum of 1 is required by {owner}."
+                )
+            columns = [frame[name] for name in frame.columns]
+            is_category = [_is_categorical(column) for column in columns]
+        for j in _check_cat_idx(cat_idx, p):
+            is_category[j] = True
+        levels = tuple(_levels(c) if flag else None for c, flag in zip(columns, is_category, strict=True))
+        table = cls(p, names, levels)
+        if frame is None and not table.categorical:
+            return table, array
+        return table, table._encode_columns(columns)
+
+    def encode(self, X: Any, owner: str) -> Array:
+        """Encode new rows; frames may have their columns in any order, arrays must have training's."""
+        frame = _as_frame(X)
+        if frame is not None and self.names is not None:
+            self._check_names(tuple(map(str, frame.columns)))
+            by_name = dict(zip(map(str, frame.columns), frame.columns, strict=True))
+            return self._encode_columns([frame[by_name[name]] for name in self.names])
+        if frame is not None:
+            self._check_width(len(frame.columns), owner)
+            return self._encode_columns([frame[name] for name in frame.columns])
+        array = _as_array(X, owner, bool(self.categorical), self.n_features)
+        self._check_width(array.shape[1], owner)
+        return self._encode_columns(list(array.T)) if self.categorical else array
+
+    def _check_width(self, width: int, owner: str) -> None:
+        if width != self.n_features:
+            raise ValueError(f"X has {width} features, but {owner} is expecting {self.n_features} features as input.")
+
+    def _check_names(self, given: tuple[str, ...]) -> None:
+        assert self.names is not None
+        missing = [name for name in self.names if name not in set(given)]
+        unseen = [name for name in given if name not in set(self.names)]
+        if missing or unseen or len(given) != len(self.names):
+            lines = ["The feature names should match those that were passed during fit."]
+            if unseen:
+                lines.append("Feature names unseen at fit time:\n" + "\n".join(f"- {n}" for n in unseen[:10]))
+            if missing:
+                lines.append(
+                    "Feature names seen at fit time, yet now missing:\n" + "\n".join(f"- {n}" for n in missing[:10])
+                )
+            raise ValueError("\n".join(lines) + "\n")
+
+    def _encode_columns(self, columns: Sequence[Any]) -> Array:
+        matrix = np.empty((len(columns[0]), self.n_features), dtype=np.float64)
+        for j, (column, levels) in enumerate(zip(columns, self.levels, strict=True)):
+            name = repr(self.names[j]) if self.names else str(j)
+            matrix[:, j] = _numbers(column, name) if levels is None else _codes(column, levels)
+        return matrix
+
+
+@dataclass(frozen=True)
+class ResponseTable:
+    """What training remembered of ``y``: its names, shape, location and scale (arrays of length d)."""
+
+    names: tuple[str, ...] | None
+    is_1d: bool
+    location: Array
+    scale: Array
+
+    @classmethod
+    def learn(cls, y: Any, weights: Array | None, n_rows: int) -> tuple[ResponseTable, Array]:
+        """Learn from the ``n_rows`` training responses; return them standardised, of shape (n, d).
+
+        A constant response has scale 0: its samples are that constant, exactly.
+        """
+        names, values = read_response(y)
+        if len(values) != n_rows:
+            raise ValueError(f"X and y must have the same number of rows; got X with {n_rows}, y with {len(values)}.")
+        matrix = values.reshape(len(values), -1)
+        location = np.average(matrix, axis=0, weights=weights)
+        scale = np.sqrt(np.average((matrix - location) ** 2, axis=0, weights=weights))
+        # below rounding error of the values themselves there is nothing to learn
+        scale[scale <= 1e-13 * np.abs(matrix).max(axis=0)] = 0.0
+        table = cls(names, values.ndim == 1, location, scale)
+        return table, (matrix - location) / np.where(scale > 0.0, scale, 1.0)
+
+    def restore(self, states: Array) -> Array:
+        """Map standardised values (..., d) back to the user's units."""
+        return self.location + self.scale * states
+
+    def squeeze(self, values: Array) -> Array:
+        """Drop the last axis again if the user's ``y`` was one-dimensional."""
+        return values[..., 0] if self.is_1d else values
+
+
+def read_response(y: Any) -> tuple[tuple[str, ...] | None, Array]:
+    """Read ``y`` as float64 of shape (n,) or (n, d), with its names if it has any."""
+    if y is None:
+        raise ValueError("y must be an array, Series or frame of numbers; this regressor requires y; got None.")
+    names: tuple[str, ...] | None = None
+    frame = _as_frame(y)
+    if frame is not None:
+        names = tuple(map(str, frame.columns))
+        y = np.column_stack([_numbers(frame[name], repr(name), "y") for name in frame.columns])
+    else:
+        series = nw.from_native(y, series_only=True, pass_through=True)
+        if isinstance(series, nw.Series):
+            names = (str(series.name),) if series.name not in (None, "") else None
+            y = _numbers(series, repr(series.name), "y")
+    values = check_array(y, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_all_finite=False, input_name="y")
+    if values.ndim not in (1, 2):
+        raise ValueError(f"y must have shape (n,) or (n, d); got shape {values.shape}.")
+    if values.ndim == 2 and values.shape[1] == 0:
+        raise ValueError("y must have at least one column; got none.")
+    bad = ~np.isfinite(values)
+    if bad.any():
+        rows = np.flatnonzero(bad.reshape(len(values), -1).any(axis=1))
+        raise ValueError(
+            f"y must be finite; Input y contains NaN or infinity in {len(rows)} row(s), first at row {rows[0]}. "
+            "Drop these rows: a response that is not known cannot be learned from."
+        )
+    return names, values
+
+
+def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        return frame.collect()
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _as_array(X: Any, owner: str, has_categories: bool, expected: int = 1) -> Array:
+    """Read an array-like as float32 or float64 (objects are kept where categories may be among them)."""
+    series = nw.from_native(X, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        X = series.to_numpy()
+    if np.ndim(X) == 1 and not np.isscalar(X) and expected == 1 and not hasattr(X, "toarray"):
+        X = np.asarray(X).reshape(-1, 1)
+    if has_categories and getattr(np.asarray(X), "dtype", None) is not None:
+        kind = np.asarray(X).dtype.kind
+        if kind in "OUS":
+            return check_array(X, dtype=None, ensure_all_finite=False, estimator=owner)
+    return check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, estimator=owner, input_name="X")
+
+
+def _check_cat_idx(cat_idx: Sequence[int] | None, p: int) -> list[int]:
+    indices = [] if cat_idx is None else list(cat_idx)
+    for j in indices:
+        if not isinstance(j, (int, np.integer)) or isinstance(j, bool) or not 0 <= j < p:
+            raise ValueError(f"cat_idx must hold column positions between 0 and {p - 1}; got {j!r}.")
+    return [int(j) for j in indices]
+
+
+def _is_categorical(column: nw.Series[Any]) -> bool:
+    return column.dtype in (nw.Categorical, nw.Enum)
+
+
+def _values(column: Any) -> list[Any]:
+    return column.to_list() if isinstance(column, nw.Series) else column.tolist()
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value
+
+
+def _levels(column: Any) -> Levels:
+    """Return the distinct values of a column, sorted where they can be."""
+    seen = {value for value in _values(column) if not _is_missing(value)}
+    try:
+        return tuple(sorted(seen))
+    except TypeError:
+        return tuple(sorted(seen, key=lambda value: (type(value).__name__, str(value))))
+
+
+def _codes(column: Any, levels: Levels) -> Array:
+    code = {level: float(i) for i, level in enumerate(levels)}
+    values = _values(column)
+    return np.fromiter((code.get(v, np.nan) for v in values), dtype=np.float64, count=len(values))
+
+
+def _numbers(column: Any, name: str, argument: str = "X") -> Array:
+    """Read one numeric column as float64, missing values as NaN."""
+    if not isinstance(column, nw.Series):
+        dtype: Any = column.dtype
+        numeric = dtype.kind in "fiub"
+    else:
+        dtype = column.dtype
+        numeric = dtype.is_numeric() or dtype == nw.Boolean
+    if numeric and isinstance(column, nw.Series):
+        return column.cast(nw.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
+    if not (numeric or dtype == nw.Object or getattr(dtype, "kind", "") == "O"):
+        raise TypeError(_not_numbers(argument, name, dtype))
+    try:
+        return np.array([np.nan if v is None else v for v in _values(column)], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(_not_numbers(argument, name, dtype)) from None
+
+
+def _not_numbers(argument: str, name: str, dtype: Any) -> str:
+    if argument == "y":
+        return f"y column {name} has dtype {dtype}; responses must be numbers."
+    return (
+        f"X column {name} has dtype {dtype}, which is neither numeric nor categorical. Make it a category "
+        "(pandas: X[c].astype('category'); polars: pl.col(c).cast(pl.Categorical); arrays: cat_idx=[...] in fit), "
+        "or turn it into numbers (dates: into days, months, ...)."
+    )
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    return sorted({name for name in names if list(names).count(name) > 1})
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
