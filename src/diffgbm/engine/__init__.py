@@ -1,9 +1,23 @@
 """Forests as arrays; collapse; integrate. Knows nothing of diffusion."""
 
 from diffgbm.engine.base import Engine, Integrator
+from diffgbm.engine.collapse_engine import CollapseEngine
 from diffgbm.engine.factory import make_engine
+from diffgbm.engine.forest import Forest
 from diffgbm.engine.lightgbm_engine import LightGBMEngine
 from diffgbm.engine.random import normals
 from diffgbm.engine.steps import Draws, StepTable
+from diffgbm.engine.tree_sum import TreeSum
 
-__all__ = ["Draws", "Engine", "Integrator", "LightGBMEngine", "StepTable", "make_engine", "normals"]
+__all__ = [
+    "CollapseEngine",
+    "Draws",
+    "Engine",
+    "Forest",
+    "Integrator",
+    "LightGBMEngine",
+    "StepTable",
+    "TreeSum",
+    "make_engine",
+    "normals",
+]

@@ -29,10 +29,10 @@ def cut(box: Any, kind: Any, argument: Any, left: Any, right: Any) -> None:
 @kernel
 def is_empty(box: Any) -> Any:
     """Return whether a box holds nothing."""
+    empty = False
     for j in range(0, len(box), 2):
-        if box[j] >= box[j + 1]:
-            return True
-    return False
+        empty |= box[j] >= box[j + 1]
+    return empty
 
 
 @kernel

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Literal
 
 import lightgbm as lgb
 
 from diffgbm.engine.base import Engine
+from diffgbm.engine.collapse_engine import CollapseEngine, VectorForest
+from diffgbm.engine.forest import CannotCollapse, Forest
 from diffgbm.engine.lightgbm_engine import LightGBMEngine, LightGBMField
+from diffgbm.engine.prune import check_states
+from diffgbm.errors import DiffGBMWarning
 
 Kind = Literal["auto", "collapse", "lightgbm"]
 Mix = Literal["mean", "mixture"]
@@ -40,4 +45,26 @@ def make_engine(
     if mix not in ("mean", "mixture"):
         raise ValueError(f"mix must be 'mean' or 'mixture', got {mix!r}")
     fields = [groups] if mix == "mean" else [[group] for group in groups]
+    if kind != "lightgbm" and len(groups[0]) == 1:
+        try:
+            return _collapse_engine(fields)
+        except CannotCollapse as reason:
+            if kind == "collapse":
+                raise
+            warnings.warn(
+                f"sampling falls back to LightGBM's own predict, which is slow: {reason}", DiffGBMWarning, stacklevel=2
+            )
     return LightGBMEngine([LightGBMField(field, n_jobs) for field in fields])
+
+
+def _collapse_engine(fields: Sequence[Sequence[Sequence[lgb.Booster]]]) -> CollapseEngine:
+    d = len(fields[0][0])
+    engine = CollapseEngine(
+        [
+            VectorForest.average([[Forest.from_booster(booster) for booster in group] for group in field])
+            for field in fields
+        ]
+    )
+    for field in engine.fields:
+        check_states(field.forest, d)
+    return engine

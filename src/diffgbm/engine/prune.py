@@ -85,7 +85,7 @@ def prune(forest: Forest, outputs: Integers, d: int, columns: Array) -> Pruned:
     first_column = forest.n_features - columns.shape[1]
     conditions, argument = gather_conditions(forest, d, first_column)
     kind = np.full(len(argument), ON_X, dtype=np.int64)
-    check_known(forest, (forest.feature < d) | (forest.feature >= first_column))
+    check_states(forest, d)
     edges = [_ask_state(forest, j, kind, argument) for j in range(d)]
     knot_cell, cells = merge_knots(forest, columns)
     for j in range(columns.shape[1]):
@@ -108,14 +108,18 @@ def prune(forest: Forest, outputs: Integers, d: int, columns: Array) -> Pruned:
     )
 
 
-def check_known(forest: Forest, known: NDArray[np.bool_]) -> None:
-    """Refuse splits on states and times that are not of the form ``u <= threshold``."""
-    if np.any((forest.decision[known] & CATEGORICAL) > 0):
-        raise CannotCollapse("a state or time column is categorical")
-    zero = known & (forest.missing == MISSING_ZERO)
+def check_states(forest: Forest, d: int) -> None:
+    """Refuse splits on the ``d`` states that are not of the form ``u <= threshold``."""
+    _check_order(forest, forest.feature < d, "state")
+
+
+def _check_order(forest: Forest, nodes: NDArray[np.bool_], what: str, with_zero: bool = True) -> None:
+    if np.any((forest.decision[nodes] & CATEGORICAL) > 0):
+        raise CannotCollapse(f"a {what} column is categorical")
+    zero = nodes & (forest.missing == MISSING_ZERO)
     natural = forest.threshold[zero] >= 0
-    if np.any(natural != ((forest.decision[zero] & DEFAULT_LEFT) > 0)):
-        raise CannotCollapse("zero_as_missing: a split sends a zero state or time against its threshold")
+    if with_zero and np.any(natural != ((forest.decision[zero] & DEFAULT_LEFT) > 0)):
+        raise CannotCollapse(f"zero_as_missing: a split sends a zero {what} against its threshold")
 
 
 def flushed(threshold: Array) -> Array:
@@ -151,6 +155,7 @@ def merge_knots(forest: Forest, columns: Array) -> tuple[Integers, Array]:
 
 def _ask_time(forest: Forest, feature: int, values: Array, kind: Integers, argument: Integers) -> None:
     """Mark the nodes on a known column with the cells that go left: those before, or those from, an argument."""
+    _check_order(forest, forest.feature == feature, "time", with_zero=bool(np.any(values == 0)))
     nodes = np.flatnonzero(forest.feature == feature)
     if values[-1] >= values[0]:
         kind[nodes] = ON_TIME_BEFORE

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import lightgbm as lgb
 import numpy as np
+from numpy.typing import NDArray
 
 from diffgbm.engine.conditions import n_questions
 from diffgbm.engine.forest import Forest, concatenate
@@ -38,12 +39,13 @@ def plain(forest: Forest) -> Pruned:
     return prune(forest, outputs, 0, np.empty((1, 0)))
 
 
-def predict_sum(pruned: Pruned, X: Array) -> Array:
-    """Predict rows ``X`` of shape (n, features) with a plainly prepared forest: shape (n,)."""
+def predict_sum(pruned: Pruned, X: Array, roots: NDArray[np.int32] | None = None) -> Array:
+    """Predict rows ``X`` of shape (n, features) with a plain forest, or only some of its trees: shape (n,)."""
     from diffgbm.engine import _walk_kernels as kernels
 
     X = np.ascontiguousarray(X, dtype=np.float64)
     out = np.empty(X.shape[0])
     size = n_questions(pruned.conditions)
-    kernels.sum_rows(pruned.conditions, size, pruned.nodes, pruned.roots, pruned.value, X, out)
+    roots = pruned.roots if roots is None else np.ascontiguousarray(roots)
+    kernels.sum_rows(pruned.conditions, size, pruned.nodes, roots, pruned.value, X, out)
     return out

@@ -1,0 +1,77 @@
+"""The fast engine: forests as arrays, pruned for the steps they are asked about, collapsed row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from diffgbm.engine.base import Field, Mixture
+from diffgbm.engine.forest import Forest, Integers, concatenate
+from diffgbm.engine.prune import prune
+from diffgbm.engine.scalar import ScalarField, used_knots
+from diffgbm.engine.steps import Array, StepTable
+from diffgbm.engine.tree_sum import plain, predict_sum
+
+
+@dataclass(frozen=True)
+class VectorForest:
+    """The forests of all response coordinates, laid end to end.
+
+    Attributes
+    ----------
+    forest : Forest
+    outputs : ndarray of shape (trees,)
+        Response coordinate of each tree.
+    n_outputs : int
+    """
+
+    forest: Forest
+    outputs: Integers
+    n_outputs: int
+
+    @classmethod
+    def average(cls, groups: Sequence[Sequence[Forest]]) -> VectorForest:
+        """Average several groups of one forest for each coordinate: their trees, divided by their number."""
+        forests = [forest for group in groups for forest in group]
+        d = len(groups[0])
+        outputs = [np.full(len(f.tree_nodes) - 1, i % d, dtype=np.int64) for i, f in enumerate(forests)]
+        joined = concatenate(forests, [1.0 / len(groups)] * len(forests))
+        return cls(joined, np.concatenate(outputs), d)
+
+    def prepare(self, steps: StepTable) -> Field:
+        """Prune the forest for the knots it will be evaluated at."""
+        columns = np.asarray(steps.columns, dtype=np.float64)[: used_knots(steps)]
+        pruned = prune(self.forest, self.outputs, self.n_outputs, columns)
+        return ScalarField.make(pruned, steps)
+
+    def predict(self, features: Array) -> Array:
+        """Evaluate feature rows [y, x, columns] of shape (n, features): shape (n, d)."""
+        pruned = plain(self.forest)
+        return np.column_stack(
+            [predict_sum(pruned, features, pruned.roots[self.outputs == j]) for j in range(self.n_outputs)]
+        )
+
+
+@dataclass(frozen=True)
+class CollapseEngine:
+    """Integrate over exact tables of each row's forest.
+
+    Attributes
+    ----------
+    fields : sequence of VectorForest
+        Sample ``i`` is integrated with field ``i`` modulo their number.
+    """
+
+    fields: Sequence[VectorForest]
+
+    def prepare(self, steps: StepTable) -> Mixture:
+        """Prune the forests for the steps."""
+        return Mixture([field.prepare(steps) for field in self.fields])
+
+    def evaluate(self, X: Array, y: Array, columns: Array) -> Array:
+        """Evaluate the forest at rows (n, p), scaled states (n, d) and known columns (n, q): shape (n, d)."""
+        features = np.ascontiguousarray(np.hstack([y, X, columns]), dtype=np.float64)
+        total: Array = sum((field.predict(features) for field in self.fields), np.zeros(np.shape(y)))
+        return total / len(self.fields)
