@@ -1,0 +1,43 @@
+# On a new machine with Python, pip, make and git these are the only commands needed:
+#   make demo   learn and score two predictive distributions, save a picture
+#   make test   run the tests
+# Every target makes the virtual environment it needs when it is missing.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+EXTRAS  = dev
+STAMP   = $(VENV)/.installed-$(EXTRAS)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint docs bench
+
+help: ## say what each target does
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /' | sed 's/^/  make /'
+
+$(VENV)/.installed-%: pyproject.toml
+	@echo "== installing diffgbm[$*] into $(VENV)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$*]"
+	@touch $@
+
+demo: $(VENV)/.installed-plot ## learn p(y | x) on embedded data, print scores, save demo.png
+	@echo "== demo: fits two tables, scores them beside a constant-variance baseline, saves demo.png"
+	@$(BIN)/python -m diffgbm.demo
+
+test: $(VENV)/.installed-test ## run the tests
+	@echo "== tests"
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-dev ## check style and types
+	@echo "== ruff and mypy"
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+docs: $(VENV)/.installed-docs ## build the documentation into docs/_build
+	@echo "== documentation, warnings are errors"
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+bench: $(VENV)/.installed-bench ## measure the engine against LightGBM's own predict (a few minutes)
+	@echo "== benchmark: collapsed tables against Booster.predict"
+	@$(BIN)/python -m benchmarks engine --quick

@@ -1,0 +1,248 @@
+r"""Scores of predictive distributions, in the paper's definitions.
+
+Every function takes a ``prediction`` and the observed ``y``. A prediction is an array of samples, of shape
+(n_samples, n) or (n_samples, n, d) as ``DiffGBM.sample`` returns them, or anything with the methods of
+``Law``, such as a predictive distribution. Scores by row have the shape of ``y``; summaries are floats. Lower is
+better, except for skill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import numpy as np
+import scoringrules
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import kstest
+
+Array = NDArray[np.float64]
+
+SMALLEST_VARIANCE = 1e-12
+
+
+class Law(Protocol):
+    """What the scores ask of a prediction for ``n`` rows."""
+
+    def mean(self) -> Array:
+        """Means, of the shape of y."""
+        ...
+
+    def var(self) -> Array:
+        """Variances, of the shape of y."""
+        ...
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """Quantiles: of the shape of y for one ``q``, with ``len(q)`` in front for several."""
+        ...
+
+    def crps(self, y: ArrayLike) -> Array:
+        """CRPS of each row."""
+        ...
+
+    def pit(self, y: ArrayLike) -> Array:
+        r""":math:`P(Y \le y)` of each row."""
+        ...
+
+    def sf(self, y: ArrayLike) -> Array:
+        r""":math:`P(Y \ge y)` of each row (ties of an ensemble count)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Samples (n_samples, n) or (n_samples, n, d) as a law."""
+
+    samples: Array
+
+    def mean(self) -> Array:
+        """Sample means."""
+        return self.samples.mean(axis=0)
+
+    def var(self) -> Array:
+        """Unbiased sample variances."""
+        if len(self.samples) < 2:
+            raise ValueError("A variance needs at least 2 samples for each row; got 1.")
+        return self.samples.var(axis=0, ddof=1)
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """Empirical quantiles."""
+        return np.asarray(np.quantile(self.samples, np.asarray(q), axis=0))
+
+    def crps(self, y: ArrayLike, fair: bool = False) -> Array:
+        r""":math:`\frac1m \sum |x_i - y| - \frac{1}{2m^2} \sum |x_i - x_j|`; ``fair`` divides by m(m-1)."""
+        members = np.moveaxis(self.samples, 0, -1)
+        estimator = "pwm" if fair else "qd"
+        return np.asarray(scoringrules.crps_ensemble(np.asarray(y), members, estimator=estimator, backend="numpy"))
+
+    def pit(self, y: ArrayLike) -> Array:
+        """Fraction of samples at or below ``y``."""
+        return np.asarray((self.samples <= np.asarray(y)).mean(axis=0))
+
+    def sf(self, y: ArrayLike) -> Array:
+        """Fraction of samples at or above ``y``."""
+        return np.asarray((self.samples >= np.asarray(y)).mean(axis=0))
+
+
+def as_law(prediction: Any, y: ArrayLike | None = None) -> Law:
+    """Read a prediction: a law as it is, anything else as samples whose shape must fit ``y``."""
+    if hasattr(prediction, "crps"):
+        return cast(Law, prediction)
+    samples = np.asarray(prediction, dtype=np.float64)
+    if samples.ndim < 2 or (y is not None and samples.shape[1:] != np.shape(y)):
+        raise ValueError(
+            f"prediction must hold samples of shape (n_samples, *y.shape) or be a predictive distribution; got shape "
+            f"{samples.shape}" + ("." if y is None else f" for y of shape {np.shape(y)}.")
+        )
+    return Ensemble(samples)
+
+
+def crps(prediction: Any, y: ArrayLike, *, fair: bool = False) -> Array:
+    r"""Continuous ranked probability score :math:`E|X - y| - \tfrac12 E|X - X'|` of each row.
+
+    Samples are scored as the ensemble they are; ``fair=True`` removes the bias of their finite number. A predictive
+    distribution is scored exactly.
+    """
+    law = as_law(prediction, y)
+    return law.crps(y, fair=fair) if isinstance(law, Ensemble) else law.crps(y)
+
+
+def climatology_crps(y_train: ArrayLike, y: ArrayLike) -> Array:
+    """CRPS of the training responses as one ensemble for all rows, without a rows x training array.
+
+    Shapes (m,) and (n,), or (m, d) and (n, d) for each response by itself.
+    """
+    train, observed = np.asarray(y_train, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if train.ndim == 2:
+        return np.column_stack([climatology_crps(a, b) for a, b in zip(train.T, observed.T, strict=True)])
+    x = np.sort(train)
+    m = len(x)
+    below = np.searchsorted(x, observed)
+    total = np.concatenate([[0.0], np.cumsum(x)])
+    distance = (observed * below - total[below]) + (total[m] - total[below] - observed * (m - below))
+    # sum over pairs |x_i - x_j| = 2 sum_i (2i - m + 1) x_(i), counted from zero
+    spread = 2.0 * np.dot(2.0 * np.arange(m) - m + 1.0, x)
+    return np.asarray(distance / m - spread / (2.0 * m * m))
+
+
+def crpss(prediction: Any, y: ArrayLike, y_train: ArrayLike) -> float:
+    """Skill :math:`1 - CRPS / CRPS_{climatology}`: 1 is perfect, 0 no better than the training responses."""
+    return 1.0 - float(np.mean(crps(prediction, y)) / np.mean(climatology_crps(y_train, y)))
+
+
+def dss(prediction: Any, y: ArrayLike) -> Array:
+    r"""Dawid-Sebastiani score :math:`\log s^2 + (y - m)^2 / s^2`, the variance floored at 1e-12."""
+    law = as_law(prediction, y)
+    variance = np.maximum(law.var(), SMALLEST_VARIANCE)
+    return np.asarray(np.log(variance) + (np.asarray(y) - law.mean()) ** 2 / variance)
+
+
+def pit(prediction: Any, y: ArrayLike) -> Array:
+    r"""Probability integral transform :math:`P(Y \le y)` of each row: uniform if the law is right."""
+    return as_law(prediction, y).pit(y)
+
+
+@dataclass(frozen=True)
+class KSTest:
+    """Kolmogorov-Smirnov test of uniform PIT values."""
+
+    statistic: float
+    pvalue: float
+
+
+def pit_ks(prediction: Any, y: ArrayLike) -> KSTest:
+    """Test the PIT values against the uniform law; the paper counts ``pvalue > 0.05`` as passed."""
+    result = kstest(pit(prediction, y).ravel(), "uniform")
+    return KSTest(float(result.statistic), float(result.pvalue))
+
+
+def central_interval(prediction: Any, level: float) -> Array:
+    """Ends of the central interval of probability ``level``: shape (2, n) or (2, n, d)."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
+    return as_law(prediction).quantile([0.5 * (1.0 - level), 0.5 * (1.0 + level)])
+
+
+def coverage(prediction: Any, y: ArrayLike, level: float = 0.9) -> float:
+    """Fraction of rows inside their central interval."""
+    return float(np.mean(_inside(prediction, y, level)))
+
+
+def coverage_error(prediction: Any, y: ArrayLike, level: float = 0.9) -> float:
+    """Absolute difference between coverage and ``level``."""
+    return abs(coverage(prediction, y, level) - level)
+
+
+def width(prediction: Any, level: float = 0.9) -> float:
+    """Mean width of the central intervals."""
+    low, high = central_interval(prediction, level)
+    return float(np.mean(high - low))
+
+
+def interval_score(prediction: Any, y: ArrayLike, level: float = 0.9) -> Array:
+    r"""Winkler's score of the central interval: its width plus :math:`2/(1 - level)` times what it misses."""
+    low, high = central_interval(prediction, level)
+    return np.asarray(scoringrules.interval_score(np.asarray(y), low, high, 1.0 - level, backend="numpy"))
+
+
+def q_mace(prediction: Any, y: ArrayLike) -> float:
+    """Mean distance of the sorted ``P(Y >= y)`` from an even grid on [0, 1]."""
+    ranks = np.sort(as_law(prediction, y).sf(y).ravel())
+    return float(np.mean(np.abs(ranks - np.linspace(0.0, 1.0, len(ranks)))))
+
+
+def iqr_binned_coverage(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int = 5) -> Array:
+    """Coverage in each of ``bins`` equal groups of rows, sorted by their predicted interquartile range."""
+    low, high = as_law(prediction, y).quantile([0.25, 0.75])
+    order = np.argsort((high - low).ravel(), kind="stable")
+    inside = _inside(prediction, y, level).ravel()[order]
+    return np.array([group.mean() for group in np.array_split(inside, bins)])
+
+
+def iqr_mace(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int = 5) -> float:
+    """Mean absolute coverage error over the groups of ``iqr_binned_coverage``."""
+    return float(np.mean(np.abs(iqr_binned_coverage(prediction, y, level, bins) - level)))
+
+
+def threshold_weighted_crps(samples: ArrayLike, y: ArrayLike, low: float = -np.inf, high: float = np.inf) -> Array:
+    r"""CRPS that counts only what happens between ``low`` and ``high``: :math:`\int_{low}^{high} (F - 1)^2`."""
+    members = np.moveaxis(np.asarray(samples, dtype=np.float64), 0, -1)
+    return np.asarray(
+        scoringrules.crps_ensemble(np.clip(y, low, high), np.clip(members, low, high), estimator="qd", backend="numpy")
+    )
+
+
+def weighted_crps(samples: ArrayLike, y: ArrayLike, weight: Callable[[Array], Array]) -> Array:
+    """Outcome-weighted CRPS: the law conditioned by ``weight(value) >= 0``, times ``weight(y)``."""
+    members = np.moveaxis(np.asarray(samples, dtype=np.float64), 0, -1)
+    return np.asarray(
+        scoringrules.owcrps_ensemble(np.asarray(y), members, w_func=weight, backend="numpy")
+    )
+
+
+def energy_score(samples: ArrayLike, y: ArrayLike, rows: int = 64) -> Array:
+    r"""Energy score :math:`E\|X - y\| - \tfrac12 E\|X - X'\|` of joint samples (n_samples, n, d), in blocks of rows."""
+    return _joint(scoringrules.es_ensemble, samples, y, rows, estimator="nrg", backend="numpy")
+
+
+def variogram_score(samples: ArrayLike, y: ArrayLike, p: float = 0.5, rows: int = 64) -> Array:
+    """Variogram score of order ``p`` of joint samples (n_samples, n, d), which weighs their dependence."""
+    return _joint(scoringrules.vs_ensemble, samples, y, rows, p=p, backend="numpy")
+
+
+def _joint(score: Callable[..., Any], samples: ArrayLike, y: ArrayLike, rows: int, **options: Any) -> Array:
+    members, observed = np.asarray(samples, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if members.ndim != 3:
+        raise ValueError(f"joint scores need samples of shape (n_samples, n, d); got shape {members.shape}.")
+    parts: Sequence[Any] = [
+        score(observed[i : i + rows], members[:, i : i + rows].swapaxes(0, 1), **options)
+        for i in range(0, len(observed), rows)
+    ]
+    return np.concatenate([np.atleast_1d(part) for part in parts])
+
+
+def _inside(prediction: Any, y: ArrayLike, level: float) -> NDArray[np.bool_]:
+    low, high = central_interval(as_law(prediction, y), level)
+    observed = np.asarray(y)
+    return np.asarray((low <= observed) & (observed <= high))
