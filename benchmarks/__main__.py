@@ -1,0 +1,47 @@
+"""``python -m benchmarks <command>``: one module for each command.
+
+A command is a module with ``add_arguments(parser)`` and ``run(args)``; the first line of its docstring is its
+help. To add one, add its line to ``COMMANDS``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from benchmarks.datasets import DataSetError
+
+COMMANDS: dict[str, str] = {
+    "list": "benchmarks.listing",
+    "peers": "benchmarks.peers.command",
+}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser with every command as a subparser."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Benchmarks of DiffGBM.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for name, module_name in COMMANDS.items():
+        module = import_module(module_name)
+        summary = (module.__doc__ or "").partition("\n")[0]
+        command = commands.add_parser(name, help=summary, description=summary)
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; an unreadable data set is reported in one line."""
+    args = build_parser().parse_args(argv)
+    try:
+        args.run(args)
+    except DataSetError as error:
+        print(f"benchmarks {args.command}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""Results as JSON lines: appended and synced one at a time, readable after any interruption."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+
+
+def append(path: Path, record: Mapping[str, Any]) -> None:
+    """Write one record to the end of the file and make sure it is on disk.
+
+    A line that an interruption left unfinished is closed first, so that it spoils only itself.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    line = json.dumps(record, sort_keys=True).encode()
+    with path.open("ab+") as file:
+        end = file.seek(0, os.SEEK_END)
+        torn = False
+        if end:
+            file.seek(end - 1)
+            torn = file.read(1) != b"\n"
+        file.write((b"\n" if torn else b"") + line + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read(path: Path) -> Iterator[Record]:
+    """Yield the records of a file in order; unreadable lines and a missing file yield nothing."""
+    if not path.is_file():
+        return
+    for line in path.read_bytes().splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            yield record
+
+
+def latest(path: Path, key: Sequence[str]) -> dict[tuple[Any, ...], Record]:
+    """Return the records by the values of ``key``; the last of equals counts, those without the key do not."""
+    return {tuple(r[name] for name in key): r for r in read(path) if all(name in r for name in key)}
