@@ -87,7 +87,7 @@ def _min_snr(point: TargetPoint, gamma: float) -> Array | None:
     """
     snr = point.path.snr
     if point.name == "velocity":
-        return np.minimum(1.0, gamma / snr)
+        return gamma / np.maximum(snr, gamma)
     return np.minimum(snr, gamma) * (point.path.beta / point.determinant) ** 2
 
 

@@ -180,7 +180,8 @@ def diameter(y: Array) -> float:
     radius = np.linalg.norm(centred, axis=1)
     first = centred[np.argmax(radius)]
     known = float(np.linalg.norm(centred - first, axis=1).max())
-    rest = centred[radius >= known - radius.max()]
+    # the slack keeps the pair itself, whose radii may add up to a rounding error less than their distance
+    rest = centred[radius >= known * (1.0 - 1e-9) - radius.max()]
     block = max(1, 4_000_000 // len(rest))
     return max(float(cdist(rest[i : i + block], rest).max()) for i in range(0, len(rest), block))
 
