@@ -47,42 +47,38 @@ class FeatureTable:
         """Learn the table from training data; return it with the encoded matrix (n, p)."""
         frame = _as_frame(X)
         if frame is None:
-            array = _as_array(X, owner, bool(cat_idx))
+            array = _as_array(X, owner)
             columns: list[Any] = list(array.T)
             names, p = None, array.shape[1]
             is_category = [False] * p
         else:
             names, p = tuple(map(str, frame.columns)), len(frame.columns)
-            if len(set(names)) < p:
-                raise ValueError(f"X has columns of the same name: {_some(_repeated(names))}. Rename them.")
-            if p == 0 or len(frame) == 0:
-                raise ValueError(
-                    f"Found array with {len(frame)} sample(s) and {p} feature(s) "
-                    f"(shape=({len(frame)}, {p})) while a minimum of 1 is required by {owner}."
-                )
-            columns = [frame[name] for name in frame.columns]
+            _check_size(frame, owner)
+            columns = [frame.get_column(name) for name in frame.columns]
             is_category = [_is_categorical(column) for column in columns]
         for j in _check_cat_idx(cat_idx, p):
             is_category[j] = True
         levels = tuple(_levels(c) if flag else None for c, flag in zip(columns, is_category, strict=True))
         table = cls(p, names, levels)
-        if frame is None and not table.categorical:
+        if frame is None and not table.categorical and array.dtype.kind == "f":
             return table, array
         return table, table._encode_columns(columns)
 
     def encode(self, X: Any, owner: str) -> Array:
         """Encode new rows; frames may have their columns in any order, arrays must have training's."""
         frame = _as_frame(X)
+        if frame is not None:
+            _check_size(frame, owner)
         if frame is not None and self.names is not None:
             self._check_names(tuple(map(str, frame.columns)))
             by_name = dict(zip(map(str, frame.columns), frame.columns, strict=True))
-            return self._encode_columns([frame[by_name[name]] for name in self.names])
+            return self._encode_columns([frame.get_column(by_name[name]) for name in self.names])
         if frame is not None:
             self._check_width(len(frame.columns), owner)
-            return self._encode_columns([frame[name] for name in frame.columns])
-        array = _as_array(X, owner, bool(self.categorical), self.n_features)
+            return self._encode_columns([frame.get_column(name) for name in frame.columns])
+        array = _as_array(X, owner, self.n_features)
         self._check_width(array.shape[1], owner)
-        return self._encode_columns(list(array.T)) if self.categorical else array
+        return array if array.dtype.kind == "f" and not self.categorical else self._encode_columns(list(array.T))
 
     def _check_width(self, width: int, owner: str) -> None:
         if width != self.n_features:
@@ -153,13 +149,29 @@ def read_response(y: Any) -> tuple[tuple[str, ...] | None, Array]:
     frame = _as_frame(y)
     if frame is not None:
         names = tuple(map(str, frame.columns))
-        y = np.column_stack([_numbers(frame[name], repr(name), "y") for name in frame.columns])
+        y = np.column_stack([_numbers(frame.get_column(name), repr(name), "y") for name in frame.columns])
     else:
         series = nw.from_native(y, series_only=True, pass_through=True)
         if isinstance(series, nw.Series):
             names = (str(series.name),) if series.name not in (None, "") else None
             y = _numbers(series, repr(series.name), "y")
-    values = check_array(y, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_all_finite=False, input_name="y")
+    dtype = np.asarray(y).dtype
+    if dtype.kind in "USMm":
+        raise TypeError(_not_numbers("y", "", dtype))
+    try:
+        values = check_array(
+            y,
+            dtype=np.float64,
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_min_features=0,
+            ensure_all_finite=False,
+            input_name="y",
+        )
+    except (TypeError, ValueError) as error:
+        if dtype.kind != "O":
+            raise
+        raise TypeError(f"{_not_numbers('y', '', dtype)} ({error})") from None
     if values.ndim not in (1, 2):
         raise ValueError(f"y must have shape (n,) or (n, d); got shape {values.shape}.")
     if values.ndim == 2 and values.shape[1] == 0:
@@ -175,27 +187,44 @@ def read_response(y: Any) -> tuple[tuple[str, ...] | None, Array]:
 
 
 def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
-    frame = nw.from_native(X, pass_through=True)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"The columns of a frame must have different names. {error}") from None
     if isinstance(frame, nw.LazyFrame):
-        return frame.collect()
-    return frame if isinstance(frame, nw.DataFrame) else None
+        frame = frame.collect()
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    names = [str(name) for name in frame.columns]
+    if len(set(names)) < len(names):
+        raise ValueError(f"The columns of a frame must have different names as text; got {_some(names)}.")
+    return frame
 
 
-def _as_array(X: Any, owner: str, has_categories: bool, expected: int = 1) -> Array:
-    """Read an array-like as float32 or float64 (objects are kept where categories may be among them)."""
+def _check_size(frame: nw.DataFrame[Any], owner: str) -> None:
+    rows, columns = frame.shape
+    if rows == 0 or columns == 0:
+        raise ValueError(
+            f"Found array with {rows} sample(s) and {columns} feature(s) (shape=({rows}, {columns})) "
+            f"while a minimum of 1 is required by {owner}."
+        )
+
+
+def _as_array(X: Any, owner: str, expected: int = 1) -> NDArray[Any]:
+    """Read an array-like as float32 or float64; what may hold text is kept as it is, to be read by columns."""
     series = nw.from_native(X, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         X = series.to_numpy()
     if np.ndim(X) == 1 and not np.isscalar(X) and expected == 1 and not hasattr(X, "toarray"):
         X = np.asarray(X).reshape(-1, 1)
-    if has_categories and getattr(np.asarray(X), "dtype", None) is not None:
-        kind = np.asarray(X).dtype.kind
-        if kind in "OUS":
-            return check_array(X, dtype=None, ensure_all_finite=False, estimator=owner)
+    if not hasattr(X, "toarray") and np.asarray(X).dtype.kind in "OUSMm":
+        return check_array(X, dtype=None, ensure_all_finite=False, estimator=owner, input_name="X")
     return check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, estimator=owner, input_name="X")
 
 
 def _check_cat_idx(cat_idx: Sequence[int] | None, p: int) -> list[int]:
+    if cat_idx is not None and not hasattr(cat_idx, "__iter__"):
+        raise TypeError(f"cat_idx must hold column positions between 0 and {p - 1}; got {cat_idx!r}, not a sequence.")
     indices = [] if cat_idx is None else list(cat_idx)
     for j in indices:
         if not isinstance(j, (int, np.integer)) or isinstance(j, bool) or not 0 <= j < p:
@@ -212,7 +241,10 @@ def _values(column: Any) -> list[Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA says neither yes nor no
+        return True
 
 
 def _levels(column: Any) -> Levels:
@@ -240,26 +272,24 @@ def _numbers(column: Any, name: str, argument: str = "X") -> Array:
         numeric = dtype.is_numeric() or dtype == nw.Boolean
     if numeric and isinstance(column, nw.Series):
         return column.cast(nw.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
-    if not (numeric or dtype == nw.Object or getattr(dtype, "kind", "") == "O"):
+    if isinstance(column, nw.Series) and column.null_count() == len(column):
+        return np.full(len(column), np.nan)
+    if not (numeric or dtype == nw.Object or getattr(dtype, "kind", "") in ("O", "U", "S")):
         raise TypeError(_not_numbers(argument, name, dtype))
     try:
-        return np.array([np.nan if v is None else v for v in _values(column)], dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(_not_numbers(argument, name, dtype)) from None
+        return np.array([np.nan if _is_missing(v) else v for v in _values(column)], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{_not_numbers(argument, name, dtype)} ({error})") from None
 
 
 def _not_numbers(argument: str, name: str, dtype: Any) -> str:
     if argument == "y":
-        return f"y column {name} has dtype {dtype}; responses must be numbers."
+        return f"y{f' column {name}' if name else ''} has dtype {dtype}; responses must be numbers."
     return (
         f"X column {name} has dtype {dtype}, which is neither numeric nor categorical. Make it a category "
         "(pandas: X[c].astype('category'); polars: pl.col(c).cast(pl.Categorical); arrays: cat_idx=[...] in fit), "
         "or turn it into numbers (dates: into days, months, ...)."
     )
-
-
-def _repeated(names: Sequence[str]) -> list[str]:
-    return sorted({name for name in names if list(names).count(name) > 1})
 
 
 def _some(names: Sequence[str]) -> str:
