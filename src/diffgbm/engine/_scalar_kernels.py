@@ -13,18 +13,23 @@ from diffgbm.engine._walk_kernels import answer, block_mask, walk_hits
 
 
 @kernel
-def scatter(leaves: Any, hits: Any, stride: Any, flat: Any) -> None:
-    """Add each leaf to the four corners of its box in the difference array ``flat``."""
+def add_box(leaf: Any, width: Any, flat: Any) -> None:
+    """Add a leaf to the four corners of its box in a difference array of the given width."""
+    v = leaf.value
+    a = np.uint64(leaf.at)
+    w = np.uint64(leaf.wide)
+    b = a + np.uint64(leaf.high) * width
+    flat[a] += v
+    flat[a + w] -= v
+    flat[b] -= v
+    flat[b + w] += v
+
+
+@kernel
+def scatter(leaves: Any, hits: Any, width: Any, flat: Any) -> None:
+    """Add each leaf to the difference array ``flat``."""
     for i in range(len(hits)):
-        leaf = leaves[hits[i]]
-        v = leaf.value
-        a = np.uint64(leaf.at)
-        w = np.uint64(leaf.wide)
-        b = a + np.uint64(leaf.high) * stride
-        flat[a] += v
-        flat[a + w] -= v
-        flat[b] -= v
-        flat[b + w] += v
+        add_box(leaves[hits[i]], width, flat)
 
 
 @kernel

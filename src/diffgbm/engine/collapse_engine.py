@@ -9,6 +9,7 @@ import numpy as np
 
 from diffgbm.engine.base import Field, Mixture
 from diffgbm.engine.forest import Forest, Integers, concatenate
+from diffgbm.engine.joint import JointField
 from diffgbm.engine.prune import prune
 from diffgbm.engine.scalar import ScalarField, used_knots
 from diffgbm.engine.steps import Array, StepTable
@@ -44,7 +45,7 @@ class VectorForest:
         """Prune the forest for the knots it will be evaluated at."""
         columns = np.asarray(steps.columns, dtype=np.float64)[: used_knots(steps)]
         pruned = prune(self.forest, self.outputs, self.n_outputs, columns)
-        return ScalarField.make(pruned, steps)
+        return ScalarField.make(pruned, steps) if self.n_outputs == 1 else JointField.make(pruned, steps)
 
     def predict(self, features: Array) -> Array:
         """Evaluate feature rows [y, x, columns] of shape (n, features): shape (n, d)."""

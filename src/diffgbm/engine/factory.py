@@ -45,7 +45,7 @@ def make_engine(
     if mix not in ("mean", "mixture"):
         raise ValueError(f"mix must be 'mean' or 'mixture', got {mix!r}")
     fields = [groups] if mix == "mean" else [[group] for group in groups]
-    if kind != "lightgbm" and len(groups[0]) == 1:
+    if kind != "lightgbm":
         try:
             return _collapse_engine(fields)
         except CannotCollapse as reason:
