@@ -34,7 +34,7 @@ class Law(Protocol):
         ...
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Quantiles: of the shape of y for one ``q``, with ``len(q)`` in front for several."""
+        """Quantiles: of the shape of y for one ``q``, with ``len(q)`` behind for several."""
         ...
 
     def crps(self, y: ArrayLike) -> Array:
@@ -68,7 +68,8 @@ class Ensemble:
 
     def quantile(self, q: ArrayLike) -> Array:
         """Empirical quantiles."""
-        return np.asarray(np.quantile(self.samples, np.asarray(q), axis=0))
+        result = np.quantile(self.samples, np.asarray(q), axis=0)
+        return np.moveaxis(result, 0, -1) if np.ndim(q) else np.asarray(result)
 
     def crps(self, y: ArrayLike, fair: bool = False) -> Array:
         r""":math:`\frac1m \sum |x_i - y| - \frac{1}{2m^2} \sum |x_i - x_j|`; ``fair`` divides by m(m-1)."""
@@ -157,11 +158,12 @@ def pit_ks(prediction: Any, y: ArrayLike) -> KSTest:
     return KSTest(float(result.statistic), float(result.pvalue))
 
 
-def central_interval(prediction: Any, level: float) -> Array:
-    """Ends of the central interval of probability ``level``: shape (2, n) or (2, n, d)."""
+def central_interval(prediction: Any, level: float) -> tuple[Array, Array]:
+    """Ends of the central interval of probability ``level``: two arrays of the shape of y."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
-    return as_law(prediction).quantile([0.5 * (1.0 - level), 0.5 * (1.0 + level)])
+    ends = as_law(prediction).quantile([0.5 * (1.0 - level), 0.5 * (1.0 + level)])
+    return ends[..., 0], ends[..., 1]
 
 
 def coverage(prediction: Any, y: ArrayLike, level: float = 0.9) -> float:
@@ -194,10 +196,10 @@ def q_mace(prediction: Any, y: ArrayLike) -> float:
 
 def iqr_binned_coverage(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int = 5) -> Array:
     """Coverage in each of ``bins`` equal groups of rows, sorted by their predicted interquartile range."""
-    low, high = as_law(prediction, y).quantile([0.25, 0.75])
+    low, high = central_interval(as_law(prediction, y), 0.5)
     order = np.argsort((high - low).ravel(), kind="stable")
     inside = _inside(prediction, y, level).ravel()[order]
-    return np.array([group.mean() for group in np.array_split(inside, bins)])
+    return np.array([group.mean() for group in np.array_split(inside, min(bins, len(inside)))])
 
 
 def iqr_mace(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int = 5) -> float:
@@ -216,9 +218,7 @@ def threshold_weighted_crps(samples: ArrayLike, y: ArrayLike, low: float = -np.i
 def weighted_crps(samples: ArrayLike, y: ArrayLike, weight: Callable[[Array], Array]) -> Array:
     """Outcome-weighted CRPS: the law conditioned by ``weight(value) >= 0``, times ``weight(y)``."""
     members = np.moveaxis(np.asarray(samples, dtype=np.float64), 0, -1)
-    return np.asarray(
-        scoringrules.owcrps_ensemble(np.asarray(y), members, w_func=weight, backend="numpy")
-    )
+    return np.asarray(scoringrules.owcrps_ensemble(np.asarray(y), members, w_func=weight, backend="numpy"))
 
 
 def energy_score(samples: ArrayLike, y: ArrayLike, rows: int = 64) -> Array:

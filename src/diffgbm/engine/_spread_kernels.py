@@ -1,0 +1,79 @@
+"""Kernels that carry evenly spread points of a scalar state through the steps, without random numbers.
+
+At each step the points are put in order and the i-th of them meets the i-th value of a fixed permutation of evenly
+spread normals: together (rank, noise) fill the square evenly, so that the points stay an even sample of the law they
+are carried to (array-RQMC). Without noise this is plain stratification.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diffgbm.engine._numba import kernel
+from diffgbm.engine._sample_kernels import drift
+
+RADIX = 256
+
+
+@kernel
+def sort_roughly(state: Any, keys: Any, counts: Any, scratch: Any, scratch_keys: Any) -> None:
+    """Sort ``state`` by its position in its own range, to 16 bits; equal positions keep their order.
+
+    Two counting passes instead of a full sort: the finest order does not matter to the spread of the noise.
+    """
+    n = len(state)
+    low, high = state[0], state[0]
+    for i in range(n):
+        low, high = min(low, state[i]), max(high, state[i])
+    if not high - low > 0.0 or not high - low < np.inf:
+        return
+    inverse = (RADIX * RADIX - 1) / (high - low)
+    counts[:] = 0
+    for i in range(n):
+        key = np.uint16((state[i] - low) * inverse)
+        keys[i] = key
+        counts[0, key & np.uint16(RADIX - 1)] += 1
+        counts[1, key >> np.uint16(8)] += 1
+    for p in range(2):
+        total = 0
+        for b in range(RADIX):
+            total, counts[p, b] = total + counts[p, b], total
+    for i in range(n):
+        b = keys[i] & np.uint16(RADIX - 1)
+        scratch[counts[0, b]] = state[i]
+        scratch_keys[counts[0, b]] = keys[i]
+        counts[0, b] += 1
+    for i in range(n):
+        b = scratch_keys[i] >> np.uint16(8)
+        state[counts[1, b]] = scratch[i]
+        counts[1, b] += 1
+
+
+@kernel
+def spread_row(table: Any, lookup: Any, knot_cell: Any, steps: Any, points: Any, buffers: Any, state: Any) -> None:
+    """Carry the points of one row, already in ``state``, from the first knot to the last.
+
+    ``points`` is (normals in the order of the permutation, twice over; where step ``k`` starts in them).
+    """
+    normals, starts = points
+    ahead, slope, keys, scratch_keys, counts = buffers
+    n = len(state)
+    for k in range(len(steps.size)):
+        h, e, w = steps.size[k], steps.noise[k], steps.corrector[k]
+        if e != 0.0 and k > 0:
+            sort_roughly(state, keys, counts, ahead, scratch_keys)
+        drift(table[knot_cell[k]], lookup, steps.scale[k], steps.linear[k], steps.gain[k], state, slope)
+        noise = normals[starts[k] : starts[k] + n]
+        if w == 0.0:
+            for i in range(n):
+                state[i] += h * slope[i] + e * noise[i]
+            continue
+        for i in range(n):
+            ahead[i] = state[i] + h * slope[i] + e * noise[i]
+            state[i] += h * (1.0 - w) * slope[i] + e * noise[i]
+        j = k + 1
+        drift(table[knot_cell[j]], lookup, steps.scale[j], steps.linear[j], steps.gain[j], ahead, slope)
+        for i in range(n):
+            state[i] += h * w * slope[i]

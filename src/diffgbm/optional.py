@@ -1,0 +1,18 @@
+"""Optional dependencies: imported when needed, with a message that says what to install."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+EXTRAS = {"matplotlib": "plot", "matplotlib.pyplot": "plot", "pandas": "bench"}
+
+
+def need(module: str) -> Any:
+    """Import ``module`` or say how to install it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        package = module.split(".")[0]
+        extra = f" (or 'diffgbm[{EXTRAS[module]}]')" if module in EXTRAS else ""
+        raise ImportError(f"This needs {package}, which is not installed: pip install {package}{extra}.") from None
