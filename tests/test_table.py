@@ -211,7 +211,7 @@ def test_wrong_width():
 
 
 def test_repeated_names():
-    with pytest.raises(ValueError, match="columns of a frame must have different names(?s:.*)'a' 2 times"):
+    with pytest.raises(ValueError, match=r"columns of a frame must have different names(?s:.*)'a' 2 times"):
         learn(pd.DataFrame(NUMBERS, columns=["a", "a"]))
     with pytest.raises(ValueError, match="columns of a frame must have different names as text; got '1', '1'"):
         learn(pd.DataFrame(NUMBERS, columns=[1, "1"]))
@@ -266,7 +266,7 @@ def test_responses_of_every_kind(y, names, shape):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (None, "y must be an array, Series or frame of numbers"),
+        (None, "requires y to be passed, but the target y is None: it must be an array, Series or frame"),
         (np.array([1.0, np.nan, np.inf, 2.0]), r"y must be finite; Input y contains NaN .* 2 row\(s\), first at row 1"),
         (np.array([[1.0, 2.0], [3.0, -np.inf]]), "y must be finite; .*first at row 1"),
         (pd.Series([1.0, None]), "y must be finite"),

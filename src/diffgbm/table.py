@@ -144,7 +144,9 @@ class ResponseTable:
 def read_response(y: Any) -> tuple[tuple[str, ...] | None, Array]:
     """Read ``y`` as float64 of shape (n,) or (n, d), with its names if it has any."""
     if y is None:
-        raise ValueError("y must be an array, Series or frame of numbers; this regressor requires y; got None.")
+        raise ValueError(
+            "DiffGBM requires y to be passed, but the target y is None: it must be an array, Series or frame."
+        )
     names: tuple[str, ...] | None = None
     frame = _as_frame(y)
     if frame is not None:
@@ -215,9 +217,12 @@ def _as_array(X: Any, owner: str, expected: int = 1) -> NDArray[Any]:
     series = nw.from_native(X, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         X = series.to_numpy()
-    if np.ndim(X) == 1 and not np.isscalar(X) and expected == 1 and not hasattr(X, "toarray"):
-        X = np.asarray(X).reshape(-1, 1)
-    if not hasattr(X, "toarray") and np.asarray(X).dtype.kind in "OUSMm":
+    if hasattr(X, "toarray"):  # sparse: refused below, in scikit-learn's words
+        return check_array(X, estimator=owner, input_name="X")
+    X = np.asarray(X)
+    if X.ndim == 1 and expected == 1:
+        X = X.reshape(-1, 1)
+    if X.dtype.kind in "OUSMm":
         return check_array(X, dtype=None, ensure_all_finite=False, estimator=owner, input_name="X")
     return check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, estimator=owner, input_name="X")
 
