@@ -1,10 +1,23 @@
 """DiffGBM: the whole distribution p(y | x) of a tabular regression target, with gradient-boosted trees."""
 
 from diffgbm import metrics
+from diffgbm.calibration import ConformalDiffGBM
+from diffgbm.distribution import PredictiveDistribution
 from diffgbm.errors import DiffGBMWarning
 from diffgbm.estimator import DiffGBM
+from diffgbm.joint import JointDistribution
 from diffgbm.recipe import Recipe
 from diffgbm.samples import Samples
 
 __version__ = "0.1.0"
-__all__ = ["DiffGBM", "DiffGBMWarning", "Recipe", "Samples", "__version__", "metrics"]
+__all__ = [
+    "ConformalDiffGBM",
+    "DiffGBM",
+    "DiffGBMWarning",
+    "JointDistribution",
+    "PredictiveDistribution",
+    "Recipe",
+    "Samples",
+    "__version__",
+    "metrics",
+]

@@ -5,7 +5,8 @@ Conformalised quantile regression: with the scores
 .. math:: E_i = \max\{q_{lo}(x_i) - y_i,\ y_i - q_{hi}(x_i)\}
 
 of ``n`` rows that the model has not seen, the interval :math:`[q_{lo}(x) - E,\ q_{hi}(x) + E]`, ``E`` the
-:math:`\lceil (n + 1)\,c \rceil`-th smallest score, covers a new row with probability at least ``c``, whatever the model.
+:math:`\lceil (n + 1)\,c \rceil`-th smallest score, covers a new row with probability at least ``c``, whatever the
+model.
 """
 
 from __future__ import annotations

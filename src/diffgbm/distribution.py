@@ -1,8 +1,8 @@
 r"""Predictive distributions as values: one law for each row, and everything that can be asked of it.
 
-A law is its quantile function, piecewise linear through sorted points :math:`Q(p_j) = v_j` at levels shared by all rows.
-That makes it a mixture of uniform laws, so that mean, variance, distribution function and CRPS are exact sums, quantiles
-never cross, and point masses are simply points that coincide.
+A law is its quantile function, piecewise linear through sorted points :math:`Q(p_j) = v_j` at levels shared by all
+rows. That makes it a mixture of uniform laws, so that mean, variance, distribution function and CRPS are exact sums,
+quantiles never cross, and point masses are simply points that coincide.
 """
 
 from __future__ import annotations

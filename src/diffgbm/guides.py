@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import lightgbm as lgb
@@ -18,10 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, train_test_split
 
+from diffgbm.engine import TreeSum
+from diffgbm.engine.forest import CannotCollapse
 from diffgbm.errors import DiffGBMWarning, known
 from diffgbm.recipe import RESIDUALIZER_A
 
 Array = NDArray[np.float64]
+Average = Callable[[Array], Array]
 
 RESIDUALIZE = ("off", "mean", "mean_scale")
 MIN_ROWS = 80
@@ -47,13 +50,24 @@ class Guide:
     centre: Array
     spread: Array
     scale_floor: Array
+    means: tuple[Average, ...] = field(init=False, repr=False, compare=False)
+    scales: tuple[Average, ...] = field(init=False, repr=False, compare=False)
 
-    def location_scale(self, X: Array, n_jobs: int) -> tuple[Array, Array]:
-        """Return location and scale, both (n, d), for encoded rows ``X``."""
-        mean = _average(self.mean_models, X, n_jobs)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "means", tuple(map(_average, self.mean_models)))
+        object.__setattr__(self, "scales", tuple(map(_average, self.scale_models)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # the averages are made from the boosters: they are not stored twice
+        return Guide, tuple(getattr(self, f.name) for f in fields(self) if f.init)
+
+    def location_scale(self, X: Array) -> tuple[Array, Array]:
+        """Return location and scale, both (n, d), for encoded rows ``X`` (n, p), C-contiguous float64."""
+        mean = np.column_stack([average(X) for average in self.means])
         sigma = np.ones_like(mean)
         if self.scale_models:
-            sigma = np.maximum(np.exp(_average(self.scale_models, X, n_jobs)), self.scale_floor)
+            log_sigma = np.column_stack([average(X) for average in self.scales])
+            sigma = np.maximum(np.exp(log_sigma), self.scale_floor)
         return mean + sigma * self.centre, sigma * self.spread
 
 
@@ -168,11 +182,12 @@ def _train(
     return lgb.train(params, data, rounds, valid_sets=[valid], callbacks=[lgb.early_stopping(patience, verbose=False)])
 
 
-def _average(models: Sequence[Sequence[lgb.Booster]], X: Array, n_jobs: int) -> Array:
-    """Average the folds' predictions: (n, d)."""
-    return np.column_stack(
-        [np.mean([booster.predict(X, num_threads=n_jobs) for booster in fold], axis=0) for fold in models]
-    )
+def _average(boosters: Sequence[lgb.Booster]) -> Average:
+    """Return the mean of the folds' predictions as a function of rows (n, p)."""
+    try:
+        return TreeSum(boosters, [1.0 / len(boosters)] * len(boosters))
+    except CannotCollapse:
+        return lambda X: np.mean([booster.predict(X, num_threads=1) for booster in boosters], axis=0)
 
 
 def _winsorised_std(residuals: Array) -> Array:

@@ -10,15 +10,20 @@ import lightgbm as lgb
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm.distribution import PredictiveDistribution
 from diffgbm.engine import Draws, Engine, LightGBMEngine, StepTable, make_engine
 from diffgbm.engine.factory import Kind
 from diffgbm.guides import Guide
+from diffgbm.joint import JointDistribution
 from diffgbm.parallel import block_rows, map_blocks, n_threads
+from diffgbm.points import normal_points
 from diffgbm.progress import progress_bar
 from diffgbm.recipe import Recipe
+from diffgbm.sampler import Sampler
 from diffgbm.table import FeatureTable, ResponseTable
 
 Array = NDArray[np.float64]
+Laws = PredictiveDistribution | JointDistribution
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,30 @@ class FittedModel:
         """Boosting rounds kept for each response."""
         return [b.best_iteration if b.best_iteration > 0 else b.num_trees() for b in self.boosters]
 
+    def law(self, X: Array, sampler: Sampler, n_points: int, index: Any = None, verbose: int = 0) -> Laws:
+        """Predictive laws of encoded rows ``X`` (n, p), as ``n_points`` evenly spread points carried to the data.
+
+        A scalar state meets evenly spread noise as well; several responses share random noise between rows.
+        """
+        points = np.empty((len(X), n_points, self.n_responses))
+
+        def receive(rows: slice, values: Array) -> None:
+            points[rows] = values
+
+        start = normal_points(n_points, self.n_responses)
+        draws = Draws(n_points, key=0, start=start, shared=True, spread=self.n_responses == 1)
+        self.integrate(X, self.recipe.steps(sampler), draws, verbose, receive)
+        if self.response.is_1d:
+            return PredictiveDistribution.from_points(points[:, :, 0], self.response_names[0], index)
+        return JointDistribution(points, self.response_names, index)
+
+    @property
+    def response_names(self) -> tuple[str, ...]:
+        """Names of the responses: the user's, or y, y0, y1, ..."""
+        if self.response.names is not None:
+            return self.response.names
+        return ("y",) if self.n_responses == 1 else tuple(f"y{j}" for j in range(self.n_responses))
+
     def integrate(
         self, X: Array, steps: StepTable, draws: Draws, verbose: int, receive: Callable[[slice, Array], None]
     ) -> None:
@@ -78,14 +107,13 @@ class FittedModel:
         """
         integrator = self.engine.prepare(steps)
         # LightGBM brings threads of its own; the collapsed tables are integrated by ours
-        all_threads = n_threads(self.n_jobs)
-        threads = 1 if isinstance(self.engine, LightGBMEngine) else all_threads
+        threads = 1 if isinstance(self.engine, LightGBMEngine) else n_threads(self.n_jobs)
 
         def work(first: int, last: int) -> None:
             rows = np.ascontiguousarray(X[first:last], dtype=np.float64)
             states = integrator(rows, replace(draws, first_row=draws.first_row + first))
             if self.guide is not None:
-                location, scale = self.guide.location_scale(rows, all_threads // threads)
+                location, scale = self.guide.location_scale(rows)
                 states = location[:, None] + scale[:, None] * states
             receive(slice(first, last), self.response.restore(states))
 

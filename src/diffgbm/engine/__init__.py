@@ -8,6 +8,7 @@ from diffgbm.engine.lightgbm_engine import LightGBMEngine
 from diffgbm.engine.random import normals
 from diffgbm.engine.steps import Draws, StepTable
 from diffgbm.engine.tree_sum import TreeSum
+from diffgbm.engine.warm import warmup
 
 __all__ = [
     "CollapseEngine",
@@ -20,4 +21,5 @@ __all__ = [
     "TreeSum",
     "make_engine",
     "normals",
+    "warmup",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -9,6 +10,10 @@ import numba
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 from numba.extending import intrinsic
+
+logging.getLogger("diffgbm").info(
+    "loading the sampling kernels; the first time on a machine they are compiled, which takes some seconds"
+)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

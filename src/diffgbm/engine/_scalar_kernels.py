@@ -9,6 +9,7 @@ import numpy as np
 from diffgbm.engine._numba import kernel
 from diffgbm.engine._random_kernels import row_key
 from diffgbm.engine._sample_kernels import integrate_row
+from diffgbm.engine._spread_kernels import spread_buffers, spread_row
 from diffgbm.engine._walk_kernels import answer, block_mask, walk_hits
 
 
@@ -49,12 +50,22 @@ def accumulate(table: Any, n_cells: Any) -> None:
 
 @kernel
 def integrate_block(
-    forest: Any, plan: Any, steps: Any, key: Any, rows: Any, samples: Any, X: Any, start: Any, out: Any
+    forest: Any,
+    plan: Any,
+    steps: Any,
+    key: Any,
+    rows: Any,
+    samples: Any,
+    X: Any,
+    start: Any,
+    spread: Any,
+    out: Any,
 ) -> None:
     """Sample every row of a block.
 
     ``forest`` is (conditions, questions, nodes, roots, leaves, reach), ``plan`` is (knot_cell, n_cells, width,
-    lookup, rows at a time), ``rows`` are positions in the request, and ``out`` is (rows, n_samples).
+    lookup, rows at a time), ``rows`` are positions in the request, ``spread`` is evenly spread noise to use instead of
+    random noise (or nothing), and ``out`` is (rows, n_samples).
     """
     conditions, n_questions, nodes, roots, leaves, reach = forest
     knot_cell, n_cells, width, lookup, at_once = plan
@@ -63,6 +74,7 @@ def integrate_block(
     counts = np.empty(at_once, np.int64)
     table = np.empty((n_cells + 1, width))
     flat = table.reshape(-1)
+    buffers = spread_buffers(len(spread.normals) // 2)
     for first in range(0, X.shape[0], at_once):
         last = min(first + at_once, X.shape[0])
         answer(conditions, X, first, last, masks)
@@ -71,4 +83,10 @@ def integrate_block(
             flat[:] = 0.0
             scatter(leaves, hits[i - first, : counts[i - first]], np.uint64(width), flat)
             accumulate(table, n_cells)
-            integrate_row(table, lookup, knot_cell, steps, row_key(key, rows[i]), samples, start, out[i])
+            if len(spread.normals) > 0:
+                _, offset, stride = samples
+                spread_row(
+                    table, lookup, knot_cell, steps, spread, start[offset::stride], buffers, out[i, offset::stride]
+                )
+            else:
+                integrate_row(table, lookup, knot_cell, steps, row_key(key, rows[i]), samples, start, out[i])

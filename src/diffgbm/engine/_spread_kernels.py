@@ -52,20 +52,27 @@ def sort_roughly(state: Any, keys: Any, counts: Any, scratch: Any, scratch_keys:
 
 
 @kernel
-def spread_row(table: Any, lookup: Any, knot_cell: Any, steps: Any, points: Any, buffers: Any, state: Any) -> None:
-    """Carry the points of one row, already in ``state``, from the first knot to the last.
+def spread_buffers(n: Any) -> Any:
+    """Allocate what ``spread_row`` works in for ``n`` samples."""
+    keys, other_keys = np.empty(n, np.uint16), np.empty(n, np.uint16)
+    return np.empty(n), np.empty(n), np.empty(n), keys, other_keys, np.empty((2, RADIX), np.int64)
 
-    ``points`` is (normals in the order of the permutation, twice over; where step ``k`` starts in them).
-    """
-    normals, starts = points
-    ahead, slope, keys, scratch_keys, counts = buffers
+
+@kernel
+def spread_row(
+    table: Any, lookup: Any, knot_cell: Any, steps: Any, spread: Any, start: Any, buffers: Any, out: Any
+) -> None:
+    """Carry the points ``start`` of one row from the first knot to the last, into ``out``; both (n,)."""
+    state, ahead, slope, keys, other_keys, counts = buffers
     n = len(state)
+    for i in range(n):
+        state[i] = steps.start * start[i]
     for k in range(len(steps.size)):
         h, e, w = steps.size[k], steps.noise[k], steps.corrector[k]
-        if e != 0.0 and k > 0:
-            sort_roughly(state, keys, counts, ahead, scratch_keys)
+        if e != 0.0:
+            sort_roughly(state, keys, counts, ahead, other_keys)
         drift(table[knot_cell[k]], lookup, steps.scale[k], steps.linear[k], steps.gain[k], state, slope)
-        noise = normals[starts[k] : starts[k] + n]
+        noise = spread.normals[spread.starts[k] : spread.starts[k] + n]
         if w == 0.0:
             for i in range(n):
                 state[i] += h * slope[i] + e * noise[i]
@@ -77,3 +84,5 @@ def spread_row(table: Any, lookup: Any, knot_cell: Any, steps: Any, points: Any,
         drift(table[knot_cell[j]], lookup, steps.scale[j], steps.linear[j], steps.gain[j], ahead, slope)
         for i in range(n):
             state[i] += h * w * slope[i]
+    for i in range(n):
+        out[i] = state[i]

@@ -57,9 +57,12 @@ class Mixture:
 
     def __call__(self, X: Array, draws: Draws) -> Array:
         """States at the last knot, of shape (rows, n_samples, d), for a block ``X`` of shape (rows, p)."""
-        X = np.ascontiguousarray(X, dtype=np.float64)
+        # kernels are compiled for writable arrays; those of a memory map, as joblib makes them, may not be
+        X = np.require(X, dtype=np.float64, requirements=["C", "W"])
         out = np.empty((X.shape[0], draws.n_samples, self.fields[0].n_outputs))
         stride = len(self.fields)
         for position, field in enumerate(self.fields):
-            field.fill(X, draws, out, (position - draws.first_sample) % stride, stride)
+            offset = (position - draws.first_sample) % stride
+            if len(X) and offset < draws.n_samples:
+                field.fill(X, draws, out, offset, stride)
         return out

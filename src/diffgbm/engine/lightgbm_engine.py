@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import lightgbm as lgb
 import numpy as np
 
 from diffgbm.engine.base import Mixture
 from diffgbm.engine.random import normals, positions
+from diffgbm.engine.spread import roughly_sorted, spread_noise
 from diffgbm.engine.steps import Array, Draws, StepTable
 
 Group = Sequence[lgb.Booster]
@@ -73,9 +74,15 @@ class LightGBMIntegrator:
         else:
             start = np.broadcast_to(draws.start[offset::stride], (len(rows), len(samples), d))
         y = steps.start * start
+        spread = spread_noise(len(samples), steps.n_steps) if draws.spread else None
         for k in range(steps.n_steps):
             h, e, w = steps.size[k], steps.noise[k], steps.corrector[k]
-            noise = e * normals(draws.key, rows, samples, k + 1, d) if e else 0.0
+            noise: Array | float = 0.0
+            if e and spread is not None:
+                y = roughly_sorted(y[:, :, 0])[:, :, None]
+                noise = e * spread.normals[spread.starts[k] :][: len(samples), None]
+            elif e:
+                noise = e * normals(draws.key, rows, samples, k + 1, d)
             drift = self.drift(X, y, k)
             ahead = y + h * drift + noise
             y = ahead if w == 0 else y + h * ((1 - w) * drift + w * self.drift(X, ahead, k + 1)) + noise
@@ -86,14 +93,7 @@ class LightGBMIntegrator:
         width = self.n_outputs + X.shape[1] + self.steps.columns.shape[1]
         block = max(1, CHUNK // (width * max(1, draws.n_samples // stride)))
         for first in range(0, X.shape[0], block):
-            part = Draws(
-                draws.n_samples,
-                draws.key,
-                draws.first_row + first,
-                draws.first_sample,
-                draws.start,
-                draws.shared,
-            )
+            part = replace(draws, first_row=draws.first_row + first)
             rows = slice(first, first + block)
             out[rows, offset::stride] = self.integrate(X[rows], part, offset, stride)
 

@@ -13,6 +13,7 @@ from diffgbm.engine.forest import CannotCollapse
 from diffgbm.engine.lookup import Lookup, make_lookup
 from diffgbm.engine.prune import Pruned
 from diffgbm.engine.random import as_key, positions
+from diffgbm.engine.spread import spread_noise
 from diffgbm.engine.steps import Array, Draws, StepTable
 
 LEAF = np.dtype([("value", np.float64), ("at", np.int32), ("wide", np.uint16), ("high", np.uint16)])
@@ -96,6 +97,7 @@ class ScalarField:
             (draws.first_sample, offset, stride),
             X,
             start,
+            spread_noise(-(-(draws.n_samples - offset) // stride) if draws.spread else 0, len(self.steps.size)),
             out.reshape(out.shape[:2]),
         )
 

@@ -79,6 +79,9 @@ class Draws:
         Standard normal starting points to use for every row instead of random ones.
     shared : bool
         Whether every row uses the noise of row 0 (common random numbers).
+    spread : bool
+        Whether the noise of a scalar state is not random at all: at each step the samples of a row are put in order
+        and meet a fixed arrangement of evenly spread normals. Needs ``start``.
     """
 
     n_samples: int
@@ -87,3 +90,8 @@ class Draws:
     first_sample: int = 0
     start: Array | None = None
     shared: bool = False
+    spread: bool = False
+
+    def __post_init__(self) -> None:
+        if self.spread and (self.start is None or self.start.shape[1] != 1):
+            raise ValueError("spread noise needs given starting points of a scalar state")

@@ -43,7 +43,7 @@ def predict_sum(pruned: Pruned, X: Array, roots: NDArray[np.int32] | None = None
     """Predict rows ``X`` of shape (n, features) with a plain forest, or only some of its trees: shape (n,)."""
     from diffgbm.engine import _walk_kernels as kernels
 
-    X = np.ascontiguousarray(X, dtype=np.float64)
+    X = np.require(X, dtype=np.float64, requirements=["C", "W"])
     out = np.empty(X.shape[0])
     size = n_questions(pruned.conditions)
     roots = pruned.roots if roots is None else np.ascontiguousarray(roots)

@@ -1,0 +1,50 @@
+"""Noise that is spread evenly instead of drawn at random (array-RQMC), for laws without sampling error.
+
+At each step the samples of a row are put in order; the one at rank ``i`` meets normal number
+``permutation[i] + shift``. The permutation ranks the multiples of the golden ratio, so that (rank, noise) fill the unit square evenly; the shift
+moves with the step, so that no sample meets the same noise again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from diffgbm.engine.steps import Array
+
+GOLDEN = 0.6180339887498949
+PLASTIC = 0.7548776662466927
+"""Fractions whose multiples are the most evenly spread in one and in two dimensions."""
+
+LEVELS = 65536
+"""Positions in the range of the samples that are told apart when they are put in order."""
+
+
+class SpreadNoise(NamedTuple):
+    """Evenly spread normals for ``n`` samples: twice over, and where each step starts to read."""
+
+    normals: Array
+    starts: NDArray[np.int64]
+
+
+def spread_noise(n: int, n_steps: int) -> SpreadNoise:
+    """Arrange ``n`` evenly spread normals of variance one for ``n_steps`` steps."""
+    values = ndtri((np.arange(n) + 0.5) / n)
+    if n > 1:
+        values /= values.std()
+    permutation = np.argsort(np.argsort(np.arange(n) * GOLDEN % 1.0))
+    starts = (np.arange(n_steps) * PLASTIC % 1.0 * n).astype(np.int64)
+    return SpreadNoise(np.tile(values[permutation], 2), starts)
+
+
+def roughly_sorted(states: Array) -> Array:
+    """Sort each row of ``states`` (rows, n) by its position in the row's range, as the kernels do."""
+    low, high = states.min(axis=1, keepdims=True), states.max(axis=1, keepdims=True)
+    width = high - low
+    usable = (width > 0.0) & (width < np.inf)
+    inverse = np.divide(LEVELS - 1, width, out=np.zeros_like(width), where=usable)
+    keys = ((states - low) * inverse).astype(np.uint16)
+    return np.take_along_axis(states, np.argsort(keys, axis=1, kind="stable"), axis=1)

@@ -1,0 +1,39 @@
+"""Compile everything before it is needed."""
+
+from __future__ import annotations
+
+import lightgbm as lgb
+import numpy as np
+
+from diffgbm.engine.factory import make_engine
+from diffgbm.engine.random import normals
+from diffgbm.engine.steps import Draws, StepTable
+from diffgbm.engine.tree_sum import TreeSum
+
+
+def warmup() -> None:
+    """Compile all kernels: some seconds the first time on a machine, little once the machine code is kept."""
+    steps = StepTable(
+        scale=np.ones(2),
+        linear=np.zeros(2),
+        gain=np.ones(2),
+        columns=np.array([[1.0], [0.0]]),
+        size=np.ones(1),
+        noise=np.ones(1),
+        corrector=np.full(1, 0.5),
+        start=1.0,
+    )
+    generator = np.random.default_rng(0)
+    for d in (1, 2):
+        features = generator.normal(size=(60, d + 2))
+        boosters = [
+            lgb.train(
+                {"verbose": -1, "num_threads": 1, "min_data_in_leaf": 1, "num_leaves": 8},
+                lgb.Dataset(features, features.sum(axis=1)),
+                num_boost_round=2,
+            )
+            for _ in range(d)
+        ]
+        make_engine([boosters], "collapse").prepare(steps)(features[:2, d:-1], Draws(2, 0))
+    TreeSum(boosters)(features)
+    normals(0, [0], [0], 0, 1)
