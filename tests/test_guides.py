@@ -65,7 +65,7 @@ def test_prediction_averages_the_folds():
     X, y = data(d=2)
     guide, _ = fit(X, y, mode="mean_scale", k=4)
     new = data(seed=1)[0]
-    location, scale = guide.location_scale(new, 1)
+    location, scale = guide.location_scale(new)
     assert [len(fold) for fold in guide.mean_models] == [4, 4]
     mean = np.column_stack([np.mean([b.predict(new) for b in fold], axis=0) for fold in guide.mean_models])
     log_sigma = np.column_stack([np.mean([b.predict(new) for b in fold], axis=0) for fold in guide.scale_models])
@@ -77,7 +77,7 @@ def test_prediction_averages_the_folds():
 def test_mean_alone_has_one_scale():
     X, y = data()
     guide, residuals = fit(X, y)
-    _, scale = guide.location_scale(X, 1)
+    _, scale = guide.location_scale(X)
     np.testing.assert_array_equal(scale, np.full_like(y, guide.spread))
     assert guide.scale_models == ()
     assert np.abs(residuals.mean()) < 1e-12
@@ -182,7 +182,7 @@ def test_several_responses_are_guided_one_by_one():
     for j in range(3):
         alone, r = fit(X, y[:, [j]])
         np.testing.assert_allclose(residuals[:, [j]], r)
-        np.testing.assert_allclose(guide.location_scale(X, 1)[0][:, [j]], alone.location_scale(X, 1)[0])
+        np.testing.assert_allclose(guide.location_scale(X)[0][:, [j]], alone.location_scale(X)[0])
 
 
 def test_categories_reach_the_guide():
@@ -193,7 +193,7 @@ def test_categories_reach_the_guide():
     guide, _ = fit(X, y, categorical=[0], params={"n_estimators": 100, "learning_rate": 0.2})
     text = guide.mean_models[0][0].model_to_string()
     assert "num_cat=0" not in text.split("Tree=1")[0]
-    location, _ = guide.location_scale(np.arange(6.0)[:, None], 1)
+    location, _ = guide.location_scale(np.arange(6.0)[:, None])
     np.testing.assert_allclose(location[:, 0], effect, atol=0.3)
 
 
