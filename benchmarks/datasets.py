@@ -210,7 +210,7 @@ def _entry(data_set: DataSet, directory: Path) -> dict[str, Any]:
         entries = json.loads(manifest.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise DataSetError(f"{manifest} is not JSON: {error}.") from error
-    return entries.get(data_set.name, {})
+    return dict(entries.get(data_set.name, {}))
 
 
 def _verify(path: Path, expected: str | None) -> None:

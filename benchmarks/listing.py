@@ -20,8 +20,8 @@ def describe(data_set: DataSet, directory: Path | None) -> tuple[str, str, str, 
     except DataSetError as error:
         place = "missing" if locate(data_set, directory) is None else str(error)
         return data_set.name, "-", "-", data_set.source, place
-    place = locate(data_set, directory) or "scikit-learn"
-    return data_set.name, str(table.X.shape[0]), str(table.X.shape[1]), data_set.source, str(place)
+    place = str(locate(data_set, directory) or "scikit-learn")
+    return data_set.name, str(table.X.shape[0]), str(table.X.shape[1]), data_set.source, place
 
 
 def run(args: argparse.Namespace) -> None:

@@ -13,18 +13,19 @@ import platform
 import sys
 import time
 from importlib import metadata
+from types import ModuleType
 
 import numpy as np
 
 
-def versions(module, installed):
+def versions(module: ModuleType, installed: bool) -> dict[str, str]:
     """Return the versions that matter for a result; a source tree says its own, an installed package its metadata's."""
     found = {name: metadata.version(name) for name in ("lightgbm", "numpy", "scikit-learn")}
     own = metadata.version(module.__name__) if installed else module.__version__
     return {**found, "python": platform.python_version(), "package": own}
 
 
-def main(job_path, result_path):
+def main(job_path: str, result_path: str) -> None:
     """Run one job."""
     with np.load(job_path, allow_pickle=False) as job:
         X_train, y_train, X_test = job["X_train"], job["y_train"], job["X_test"]
