@@ -368,6 +368,8 @@ class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         matrix = self._encode(X)
         check_count("n_samples", n_samples, 1)
         check_count("n_parallel", n_parallel, 1)
+        if seed is not None:
+            check_count("seed", seed, 0)
         arguments = locals()
         steps = self._steps({name: arguments[name] for name in _SAMPLER_ARGUMENTS})
         key = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])

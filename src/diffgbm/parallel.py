@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import joblib
+import numpy as np
 
 ROWS = 64
 """Blocks are multiples of this: the engine decides a split for 64 rows at once."""
@@ -15,7 +16,7 @@ ROWS = 64
 
 def n_threads(n_jobs: int | None) -> int:
     """Resolve ``n_jobs`` as joblib does (-1: all cores, -2: all but one); ``OMP_NUM_THREADS`` caps it."""
-    if n_jobs == 0 or not (n_jobs is None or isinstance(n_jobs, int)) or isinstance(n_jobs, bool):
+    if n_jobs == 0 or not (n_jobs is None or isinstance(n_jobs, (int, np.integer))) or isinstance(n_jobs, bool):
         raise ValueError(f"n_jobs must be a non-zero integer or None; got {n_jobs!r}.")
     threads = int(joblib.effective_n_jobs(n_jobs))
     if n_jobs is not None and n_jobs < 0 and os.environ.get("OMP_NUM_THREADS", "").isdigit():

@@ -145,6 +145,14 @@ def resolve(params: Mapping[str, Any]) -> Recipe:
     ``score_parameterization``.
     """
     flow = known("training_objective", params["training_objective"], OBJECTIVES) == "flow_matching"
+    # a misspelt option is refused also where the objective does not use it
+    for argument, names in (
+        ("sde_name", PATHS),
+        ("flow_path", PATHS),
+        ("score_parameterization", TARGETS),
+        ("noise_features", NOISE_FEATURES),
+    ):
+        known(argument, params[argument], names)
     path = _path(params, "flow_path" if flow else "sde_name")
     anchored = flow and params["t_sampling"] == "uniform"
     return Recipe(
@@ -165,7 +173,7 @@ def resolve(params: Mapping[str, Any]) -> Recipe:
 
 
 def _path(params: Mapping[str, Any], argument: str) -> GaussianPath:
-    name = known(argument, params[argument], PATHS)
+    name = params[argument]
     low, high = (params[key] for key in ("sde_hyperparam_min", "sde_hyperparam_max"))
     low, high = (None if end in (None, "default") else end for end in (low, high))
     for key, end in (("sde_hyperparam_min", low), ("sde_hyperparam_max", high)):

@@ -125,10 +125,14 @@ class ResponseTable:
         if len(values) != n_rows:
             raise ValueError(f"X and y must have the same number of rows; got X with {n_rows}, y with {len(values)}.")
         matrix = values.reshape(len(values), -1)
-        location = np.average(matrix, axis=0, weights=weights)
-        scale = np.sqrt(np.average((matrix - location) ** 2, axis=0, weights=weights))
+        counted = matrix if weights is None else matrix[weights > 0.0]
+        if len(counted) == 0:
+            raise ValueError("sample_weight must be positive for some rows; got only zeros.")
+        w = None if weights is None else weights[weights > 0.0]
+        location = np.average(counted, axis=0, weights=w)
+        scale = np.sqrt(np.average((counted - location) ** 2, axis=0, weights=w))
         # below rounding error of the values themselves there is nothing to learn
-        scale[scale <= 1e-13 * np.abs(matrix).max(axis=0)] = 0.0
+        scale[scale <= 1e-13 * np.abs(counted).max(axis=0)] = 0.0
         table = cls(names, values.ndim == 1, location, scale)
         return table, (matrix - location) / np.where(scale > 0.0, scale, 1.0)
 

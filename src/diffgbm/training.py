@@ -35,12 +35,15 @@ def fit_model(
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
     response, standard = ResponseTable.learn(y, weights, len(matrix))
+    if weights is not None:  # a row of no weight is a row that is not there
+        counted = weights > 0.0
+        matrix, standard, weights = matrix[counted], standard[counted], weights[counted]
     if len(matrix) < 2:
-        raise ValueError(f"{owner} needs at least 2 rows to learn a distribution; got n_samples={len(matrix)}.")
+        raise ValueError(f"{owner} needs at least 2 rows of positive weight; got n_samples={len(matrix)}.")
 
     seeds = np.random.SeedSequence(params["seed"]).spawn(5)
     threads = n_threads(params["n_jobs"])
-    folds = min(params["residualize_k_folds"], len(matrix)) if params["residualize"] != "off" else 0
+    folds = {"off": 0, "mean": 1, "mean_scale": 2}[params["residualize"]] * params["residualize_k_folds"]
     rounds = params["n_estimators"]
     with progress_bar(folds + standard.shape[1] * rounds, "fit", params["verbose"], "round") as bar:
         guide, residuals = fit_guide(
@@ -111,18 +114,37 @@ def _lightgbm_params(params: Mapping[str, Any], seed: int, threads: int) -> dict
     }
 
 
+_COUNTS = {
+    "n_repeats": 1,
+    "n_estimators": 1,
+    "residualize_k_folds": 2,
+    "num_leaves": 2,
+    "max_depth": -1,
+    "max_bin": 2,
+    "subsample_for_bin": 1,
+    "min_child_samples": 0,
+    "subsample_freq": 0,
+}
+"""Arguments that are integers, with the least they may be."""
+
+
 def _check_arguments(params: Mapping[str, Any]) -> None:
     """Check what LightGBM and numpy would only complain about in their own words."""
     known("residualize", params["residualize"], RESIDUALIZE)
     known("engine", params["engine"], get_args(Kind))
-    for name, low in (("n_repeats", 1), ("n_estimators", 1), ("residualize_k_folds", 2)):
+    for name, low in _COUNTS.items():
         check_count(name, params[name], low)
+    for name in ("learning_rate", "subsample", "eval_percent"):
+        value = params[name]
+        most = np.inf if name == "learning_rate" else 1.0
+        if not isinstance(value, (int, float, np.integer, np.floating)) or not 0.0 < value <= most:
+            raise ValueError(f"{name} must be a number > 0{' and <= 1' if most == 1.0 else ''}; got {value!r}.")
     if params["seed"] is not None:
         check_count("seed", params["seed"], 0)
     if params["early_stopping_rounds"] is not None:
         check_count("early_stopping_rounds", params["early_stopping_rounds"], 1)
-        if not 0.0 < params["eval_percent"] < 1.0:
-            raise ValueError(f"eval_percent must lie between 0 and 1; got {params['eval_percent']!r}.")
+        if params["eval_percent"] >= 1.0:
+            raise ValueError(f"eval_percent must leave rows to train on; got {params['eval_percent']!r}.")
     for name in ("extra_lightgbm_params", "extra_residualizer_params"):
         if params[name] is not None and not isinstance(params[name], Mapping):
             raise TypeError(f"{name} must be a dict or None; got {type(params[name]).__name__}.")
