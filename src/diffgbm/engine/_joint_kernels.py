@@ -74,49 +74,44 @@ def add_many(v: Any, box: Any, below: Any, order: Any, bins: Any, out: Any) -> N
 
 @kernel
 def prefix(values: Any, last: Any) -> Any:
-    """Sum ``values[: last + 1]`` in four interleaved parts, which do not wait for each other."""
-    a, b, c, e = 0.0, 0.0, 0.0, 0.0
-    stop = (last + 1) & ~3
-    for s in range(0, stop, 4):
-        a += values[s]
-        b += values[s + 1]
-        c += values[s + 2]
-        e += values[s + 3]
-    for s in range(stop, last + 1):
-        a += values[s]
-    return (a + b) + (c + e)
+    """Sum ``values[: last + 1]``."""
+    total = np.int64(0)
+    for s in range(last + 1):
+        total += values[s]
+    return total
 
 
 @kernel
 def sweep(grid: Any, order: Any, rank: Any, running: Any, out: Any) -> None:
     """Add the double running sum of ``grid`` at each sample's ranks to ``out``; leave ``grid`` empty."""
     n = len(out)
-    running[:] = 0.0
+    running[:] = 0
     for r in range(n):
         line = grid[r]
         for s in range(n):
             running[s] += line[s]
-            line[s] = 0.0
-        line[n] = 0.0
+            line[s] = 0
+        line[n] = 0
         i = order[r]
         out[i] += prefix(running, rank[i])
-    grid[n, : n + 1] = 0.0
+    grid[n, : n + 1] = 0
 
 
 @kernel
 def add_residual(residual: Any, cell: Any, pairs: Any, scratch: Any, out: Any) -> None:
     """Add the leaves that are bounded in several coordinates, at one cell, to ``out`` (d, n)."""
-    value, boxes, kind, count = residual
-    bins, below, order, rank, grid, running, used = scratch
+    value, boxes, kind, count, unit = residual
+    bins, below, order, rank, grid, running, used, sums = scratch
     n_pairs = len(pairs)
     n = out.shape[1]
+    sums[:, :n] = 0
     for r in range(count):
         box = boxes[r]
         if box[0] <= cell < box[1]:
             output = kind[r] // (n_pairs + 1)
             pair = kind[r] % (n_pairs + 1)
             if pair == n_pairs:
-                add_many(value[r], box, below, order, bins[:, :n], out[output])
+                add_many(value[r], box, below, order, bins, sums[output, :n])
             elif add_pair(value[r], box, pairs[pair, 0], pairs[pair, 1], below, grid[output, pair]):
                 used[output, pair] = True
     for output in range(len(out)):
@@ -124,7 +119,9 @@ def add_residual(residual: Any, cell: Any, pairs: Any, scratch: Any, out: Any) -
             if used[output, pair]:
                 used[output, pair] = False
                 a, b = pairs[pair]
-                sweep(grid[output, pair], order[a, :n], rank[b, :n], running[:n], out[output])
+                sweep(grid[output, pair], order[a, :n], rank[b, :n], running[:n], sums[output, :n])
+        for i in range(n):
+            out[output, i] += unit * np.float64(sums[output, i])
 
 
 @kernel
@@ -212,8 +209,9 @@ def integrate_row_joint(
 
 
 @kernel
-def sort_hits(leaves: Any, hits: Any, width: Any, flat: Any, boxes: Any, kinds: Any, residual: Any) -> Any:
+def sort_hits(leaves: Any, hits: Any, width: Any, flat: Any, details: Any, residual: Any) -> Any:
     """Add the leaves of one row to the difference arrays, or list them as residual; return how many are."""
+    fixed, boxes, kinds = details
     value, own_boxes, own_kinds = residual
     count = 0
     for i in range(len(hits)):
@@ -221,7 +219,7 @@ def sort_hits(leaves: Any, hits: Any, width: Any, flat: Any, boxes: Any, kinds: 
         if leaf.at >= 0:
             add_box(leaf, width, flat)
         else:
-            value[count] = leaf.value
+            value[count] = fixed[hits[i]]
             own_boxes[count] = boxes[hits[i]]
             own_kinds[count] = kinds[hits[i]]
             count += 1
@@ -233,7 +231,7 @@ def integrate_block_joint(
     forest: Any, plan: Any, steps: Any, key: Any, rows: Any, samples: Any, X: Any, start: Any, out: Any
 ) -> None:
     """Sample every row of a block; as ``integrate_block``, with boxes, kinds and pairs of the residual leaves."""
-    conditions, n_questions, nodes, roots, leaves, reach, boxes, kinds = forest
+    conditions, n_questions, nodes, roots, leaves, reach, boxes, kinds, fixed, unit = forest
     knot_cell, n_cells, width, lookups, pairs, at_once = plan
     d = out.shape[2]
     masks = np.empty(n_questions, np.uint64)
@@ -241,16 +239,17 @@ def integrate_block_joint(
     counts = np.empty(at_once, np.int64)
     table = np.empty((d * d * (n_cells + 1), width))
     flat = table.reshape(-1)
-    residual = (np.empty(reach), np.empty((reach, boxes.shape[1]), np.int32), np.empty(reach, np.int32))
+    residual = (np.empty(reach, np.int64), np.empty((reach, boxes.shape[1]), np.int32), np.empty(reach, np.int32))
     integers = np.empty((2, d, RUN), np.int64)
     scratch = (
         np.empty((d, RUN), np.int64),
         np.empty((d, width + 2), np.int64),
         integers[0],
         integers[1],
-        np.zeros((d, len(pairs), RUN + 1, RUN + 1)),
-        np.empty(RUN),
+        np.zeros((d, len(pairs), RUN + 1, RUN + 1), np.int64),
+        np.empty(RUN, np.int64),
         np.zeros((d, len(pairs)), np.bool_),
+        np.empty((d, RUN), np.int64),
     )
     for first in range(0, X.shape[0], at_once):
         last = min(first + at_once, X.shape[0])
@@ -259,8 +258,8 @@ def integrate_block_joint(
         for i in range(first, last):
             flat[:] = 0.0
             own = hits[i - first, : counts[i - first]]
-            count = sort_hits(leaves, own, np.uint64(width), flat, boxes, kinds, residual)
+            count = sort_hits(leaves, own, np.uint64(width), flat, (fixed, boxes, kinds), residual)
             for part in range(d * d):
                 accumulate(table[part * (n_cells + 1) : (part + 1) * (n_cells + 1)], n_cells)
-            row = (table, (residual[0], residual[1], residual[2], count), pairs, n_cells + 1)
+            row = (table, (residual[0], residual[1], residual[2], count, unit), pairs, n_cells + 1)
             integrate_row_joint(row, lookups, knot_cell, steps, row_key(key, rows[i]), samples, start, scratch, out[i])

@@ -44,6 +44,10 @@ class JointField:
     kinds : int32 ndarray of shape (leaves,)
         Of the latter: ``output * (pairs + 1) + pair``, where the last pair means none.
     pairs : ndarray of shape (pairs, 2)
+    fixed : int64 ndarray of shape (leaves,)
+        Values in units of ``unit``. Whole numbers add up to the same in any order, so that a sample does not
+        depend on which others are integrated with it.
+    unit : float
     lookups : Lookups
     steps : Steps
     n_outputs : int
@@ -53,6 +57,8 @@ class JointField:
     leaves: NDArray[np.void]
     kinds: NDArray[np.int32]
     pairs: Integers
+    fixed: Integers
+    unit: float
     lookups: Lookups
     steps: Steps
     n_outputs: int
@@ -63,7 +69,9 @@ class JointField:
         d = len(pruned.edges)
         pairs = np.array(list(combinations(range(d), 2))[:MOST_PAIRS], dtype=np.int64)
         leaves, kinds = classify_leaves(pruned, pairs)
-        return cls(pruned, leaves, kinds, pairs, join_lookups(pruned.edges), kernel_steps(steps), d)
+        fixed, unit = fixed_point(pruned)
+        lookups = join_lookups(pruned.edges)
+        return cls(pruned, leaves, kinds, pairs, fixed, unit, lookups, kernel_steps(steps), d)
 
     def fill(self, X: Array, draws: Draws, out: Array, offset: int, stride: int) -> None:
         """Write samples ``offset, offset + stride, ...`` of each row into ``out`` (rows, n_samples, d)."""
@@ -83,6 +91,8 @@ class JointField:
                 pruned.reach,
                 pruned.boxes,
                 self.kinds,
+                self.fixed,
+                self.unit,
             ),
             (pruned.knot_cell, pruned.n_cells, table_width(pruned), self.lookups, self.pairs, at_once),
             self.steps,
@@ -122,6 +132,15 @@ def classify_leaves(pruned: Pruned, pairs: Integers) -> tuple[NDArray[np.void], 
     for i, (a, b) in enumerate(pairs):
         pair[bounded[:, a] & bounded[:, b] & (bounded.sum(axis=1) == 2)] = i
     return leaves, (output * (len(pairs) + 1) + pair).astype(np.int32)
+
+
+def fixed_point(pruned: Pruned) -> tuple[Integers, float]:
+    """Return the leaf values as multiples of a power of two so small that no sum of the trees fills 62 bits."""
+    largest = np.zeros(len(pruned.roots))
+    np.maximum.at(largest, pruned.leaf_tree, np.abs(pruned.value))
+    _, exponent = np.frexp(largest.sum())
+    unit = float(np.ldexp(1.0, max(int(exponent) - 62, -1000)))
+    return np.rint(pruned.value / unit).astype(np.int64), unit
 
 
 def join_lookups(edges: list[Array]) -> Lookups:

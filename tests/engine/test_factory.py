@@ -1,0 +1,96 @@
+"""Which engine one gets, what is refused, and what importing costs."""
+
+import subprocess
+import sys
+import warnings
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+
+from diffgbm.engine import CollapseEngine, Draws, LightGBMEngine, TreeSum, make_engine, warmup
+from diffgbm.errors import DiffGBMWarning
+
+from . import models
+
+
+def linear_trees():
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(300, 2 + models.P))
+    params = {"verbose": -1, "num_threads": 1, "linear_tree": True}
+    return [[lgb.train(params, lgb.Dataset(F, F[:, 0] * F[:, 1]), num_boost_round=3)]]
+
+
+def test_auto_collapses():
+    groups = [models.group(1, 1, 0)]
+    assert isinstance(make_engine(groups), CollapseEngine)
+    assert isinstance(make_engine(groups, "lightgbm"), LightGBMEngine)
+
+
+def test_linear_trees_fall_back_with_a_reason():
+    with pytest.warns(DiffGBMWarning, match="linear_tree"):
+        engine = make_engine(linear_trees())
+    assert isinstance(engine, LightGBMEngine)
+    with pytest.raises(ValueError, match="linear_tree"):
+        make_engine(linear_trees(), "collapse")
+    with pytest.raises(ValueError, match="linear_tree"):
+        TreeSum(linear_trees()[0])
+
+
+def test_transformed_outputs_fall_back():
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(300, 2 + models.P))
+    params = {"verbose": -1, "num_threads": 1, "objective": "poisson"}
+    groups = [[lgb.train(params, lgb.Dataset(F, np.exp(F[:, 0])), num_boost_round=3)]]
+    with pytest.raises(ValueError, match="poisson"):
+        make_engine(groups, "collapse")
+
+
+def test_zero_states_read_as_missing():
+    """Either the states' splits are harmless and the table is exact, or LightGBM is asked."""
+    refused = 0
+    for seed in range(6):
+        groups = [models.group(1, 1, seed, zero_as_missing=True, trees=2)]
+        steps, X = models.look(np.array([0.3])), models.rows(20, 1)
+        draws = Draws(3, 0, start=np.array([[0.0], [1e-40], [0.5]]))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fast = make_engine(groups).prepare(steps)(X, draws)
+        refused += sum("zero_as_missing" in str(warning.message) for warning in caught)
+        slow = make_engine(groups, "lightgbm").prepare(steps)(X, draws)
+        np.testing.assert_allclose(fast, slow, atol=1e-12)
+    assert refused > 0
+
+
+def test_arguments_are_checked():
+    one = models.group(1, 1, 0)
+    with pytest.raises(ValueError, match="groups"):
+        make_engine([])
+    with pytest.raises(ValueError, match="groups"):
+        make_engine([one, [*one, *one]])
+    with pytest.raises(ValueError, match="engine"):
+        make_engine([one], "fast")
+    with pytest.raises(ValueError, match="mix"):
+        make_engine([one], "auto", "sum")
+
+
+def test_columns_must_be_monotone():
+    steps = models.step_table(1)
+    steps.columns[2] = 5.0
+    with pytest.raises(ValueError, match="monotone"):
+        make_engine([models.group(1, 1, 0)]).prepare(steps)
+
+
+def test_kernels_are_imported_late():
+    code = "import sys, diffgbm.engine; sys.exit('diffgbm.engine._numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_warmup_says_so_once():
+    code = "import logging; logging.basicConfig(level='INFO')\nfrom diffgbm.engine import warmup\nwarmup()\nwarmup()"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stderr.count("loading the sampling kernels") == 1
+
+
+def test_warmup_runs_here():
+    warmup()

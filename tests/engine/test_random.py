@@ -1,0 +1,91 @@
+"""The generator: exact law, no state, no correlation between neighbours of any kind."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from diffgbm.engine import normals
+from diffgbm.engine.ziggurat import EDGES, HEIGHTS, TAIL
+
+LIMIT = 4.5
+"""Standard errors allowed: about 7e-6 of all correct generators would fail one comparison, and seeds are fixed."""
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return normals(2024, np.arange(1000), np.arange(2000), 3, 1).ravel()
+
+
+def test_layers_have_equal_areas():
+    areas = EDGES[1:-1] * np.diff(HEIGHTS)[1:]
+    base = TAIL * HEIGHTS[1] + np.sqrt(2 * np.pi) * stats.norm.sf(TAIL)
+    np.testing.assert_allclose(areas, base, rtol=1e-12)
+    assert HEIGHTS[-1] == 1.0
+
+
+@pytest.mark.parametrize("power", [1, 2, 3, 4])
+def test_moments(sample, power):
+    law = stats.norm()
+    expected, variance = law.moment(power), law.moment(2 * power) - law.moment(power) ** 2
+    assert abs(np.mean(sample**power) - expected) < LIMIT * np.sqrt(variance / len(sample))
+
+
+def test_law(sample):
+    assert stats.kstest(sample, "norm").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("bound", [0.5, 2.0, TAIL, 4.2])
+def test_tails_on_both_sides(sample, bound):
+    expected = len(sample) * stats.norm.sf(bound)
+    for side in (sample > bound, sample < -bound):
+        assert abs(side.sum() - expected) < LIMIT * np.sqrt(expected)
+
+
+def test_law_beyond_the_last_layer():
+    z = normals(7, np.arange(2000), np.arange(4000), 1, 1).ravel()
+    beyond = np.abs(z[np.abs(z) > TAIL])
+    assert stats.kstest(stats.norm.sf(beyond) / stats.norm.sf(TAIL), "uniform").pvalue > 1e-4
+
+
+def correlation_is_noise(a, b):
+    """Neither values nor sizes of the two are correlated."""
+    for f in (lambda z: z, lambda z: z**2 - 1, np.abs):
+        assert abs(np.corrcoef(f(a.ravel()), f(b.ravel()))[0, 1]) < LIMIT / np.sqrt(a.size)
+
+
+@pytest.mark.parametrize("gap", [1, 2, 64, 256])
+def test_neighbours_are_independent(gap):
+    rows, samples = np.arange(500), np.arange(500)
+    z = normals(5, rows, samples, 4, 1)
+    correlation_is_noise(z, normals(5, rows + gap, samples, 4, 1))
+    correlation_is_noise(z, normals(5, rows, samples + gap, 4, 1))
+    correlation_is_noise(z, normals(5, rows, samples, 4 + gap, 1))
+    correlation_is_noise(z, normals(5 + gap, rows, samples, 4, 1))
+    correlation_is_noise(z, normals(5 ^ (gap << 32), rows, samples, 4, 1))
+
+
+def test_prior_step_noise_and_coordinates_are_independent():
+    z = [normals(5, np.arange(300), np.arange(300), step, 3) for step in (0, 1)]
+    parts = [part[..., j] for part in z for j in range(3)]
+    for i, a in enumerate(parts):
+        for b in parts[:i]:
+            correlation_is_noise(a, b)
+
+
+def test_no_number_appears_twice():
+    z = np.stack([normals(9, np.arange(100), np.arange(100), step, 2) for step in range(10)])
+    assert len(np.unique(z)) == z.size
+
+
+def test_a_normal_depends_on_its_place_only():
+    whole = normals(3, np.arange(20), np.arange(30), 2, 2)
+    np.testing.assert_array_equal(normals(3, [7, 4], [29, 0, 11], 2, 2), whole[[7, 4]][:, [29, 0, 11]])
+    np.testing.assert_array_equal(normals(3 + 2**64, np.arange(20), np.arange(30), 2, 2), whole)
+
+
+def test_the_first_numbers_do_not_change():
+    """Samples of a seed are part of what users rely on."""
+    np.testing.assert_allclose(normals(0, [0, 1], [0, 1], 0, 1)[..., 0], FIRST, rtol=1e-15)
+
+
+FIRST = [[-1.3015468673353552, -0.8398072995649681], [-1.006685113234932, -1.0557916918192278]]
