@@ -133,6 +133,8 @@ class ResponseTable:
         scale = np.sqrt(np.average((counted - location) ** 2, axis=0, weights=w))
         # below rounding error of the values themselves there is nothing to learn
         scale[scale <= 1e-13 * np.abs(counted).max(axis=0)] = 0.0
+        # an average of equal numbers may miss them by a rounding error
+        location = np.where(scale > 0.0, location, counted[0])
         table = cls(names, values.ndim == 1, location, scale)
         return table, (matrix - location) / np.where(scale > 0.0, scale, 1.0)
 
