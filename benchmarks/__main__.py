@@ -14,6 +14,7 @@ from importlib import import_module
 from benchmarks.datasets import DataSetError
 
 COMMANDS: dict[str, str] = {
+    "accuracy-of-laws": "benchmarks.accuracy_of_laws",
     "list": "benchmarks.listing",
     "peers": "benchmarks.peers.command",
 }

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from diffgbm.engine._numba import kernel
-from diffgbm.engine._random_kernels import LAYER_BITS, U32, normal_slow, squares
+from diffgbm.engine._random_kernels import LAYER_BITS, ONE, U32, normal_slow, squares
 from diffgbm.engine.ziggurat import EDGES, WIDTHS
 
 RUN = 256
@@ -33,27 +33,30 @@ def draw(key: Any, first: Any, stride: Any, number: Any, bits: Any, out: Any) ->
         layer = b & LAYER_BITS
         x = np.float64(np.int64(b) >> 11) * WIDTHS[layer]
         out[i] = x
-        if abs(x) >= EDGES[layer + np.uint64(1)]:
+        if abs(x) >= EDGES[layer + ONE]:
             out[i] = normal_slow(b, counter + np.uint64(i) * jump, key)
 
 
 @kernel
 def bin_of(v: Any, lookup: Any) -> Any:
     """Return how many edges are below ``v``. NaN is below all of them, so that it indexes something."""
-    first = lookup.first
+    first, edges = lookup.first, lookup.edges
     position = (v - lookup.low) * lookup.inverse
     top = np.float64(len(first) - 2)
-    bucket = np.uint64(min(position, top)) if position > 0.0 else np.uint64(0)
+    bucket = np.uint64(np.int64(min(position, top))) if position > 0.0 else np.uint64(0)
     low = np.uint64(first[bucket])
-    high = np.uint64(first[bucket + np.uint64(1)])
-    while high - low > np.uint64(CROWDED):
-        middle = (low + high) >> np.uint64(1)
-        if lookup.edges[middle] < v:
-            low = middle + np.uint64(1)
-        else:
-            high = middle
-    while lookup.edges[low] < v:
-        low += np.uint64(1)
+    if edges[low] < v:  # most buckets hold one edge or none: compiled to an addition, not a branch
+        low += ONE
+    while edges[low] < v:
+        high = np.uint64(first[bucket + ONE])
+        while high - low > np.uint64(CROWDED):
+            middle = (low + high) >> ONE
+            if edges[middle] < v:
+                low = middle + ONE
+            else:
+                high = middle
+        if edges[low] < v:
+            low += ONE
     return low
 
 

@@ -34,18 +34,45 @@ def scatter(leaves: Any, hits: Any, width: Any, flat: Any) -> None:
 
 
 @kernel
-def accumulate(table: Any, n_cells: Any) -> None:
-    """Turn differences into values, in place: running sums along the bins and over the cells."""
-    width = table.shape[1]
+def accumulate_line(before: Any, line: Any) -> None:
+    """Turn one line of differences into values, given the values of the line before."""
     total = 0.0
-    for b in range(width):
-        total += table[0, b]
-        table[0, b] = total
-    for k in range(1, n_cells):
-        total = 0.0
-        for b in range(width):
-            total += table[k, b]
-            table[k, b] = table[k - 1, b] + total
+    for b in range(len(line)):
+        total += line[b]
+        line[b] = before[b] + total
+
+
+@kernel
+def accumulate(table: Any, n_cells: Any) -> None:
+    """Turn differences into values, in place: running sums along the bins and over the cells.
+
+    Four lines at a time, because each running sum must wait for its last addition and four can wait together. The
+    line behind the last cell holds differences that end there; it is never read, and is used as a line of zeros.
+    """
+    table[n_cells] = 0.0
+    before = table[n_cells]
+    k = 0
+    while k + 4 <= n_cells:
+        line0, line1, line2, line3 = table[k], table[k + 1], table[k + 2], table[k + 3]
+        total0, total1, total2, total3 = 0.0, 0.0, 0.0, 0.0
+        for b in range(table.shape[1]):
+            total0 += line0[b]
+            total1 += line1[b]
+            total2 += line2[b]
+            total3 += line3[b]
+            value = before[b] + total0
+            line0[b] = value
+            value += total1
+            line1[b] = value
+            value += total2
+            line2[b] = value
+            line3[b] = value + total3
+        before = line3
+        k += 4
+    while k < n_cells:
+        accumulate_line(before, table[k])
+        before = table[k]
+        k += 1
 
 
 @kernel

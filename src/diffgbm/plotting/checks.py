@@ -1,0 +1,200 @@
+"""Pictures of calibration: whether the laws hold what they promise, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binom, binomtest
+
+from diffgbm.errors import check_count
+from diffgbm.metrics import Ensemble, as_law, central_interval
+from diffgbm.plotting.style import BLUE, INK, ORANGE, axes, dots, finish, observations, percent, tint
+
+Array = NDArray[np.float64]
+
+_BAND = 0.95
+"""Probability of bands and error bars."""
+_LEVELS = tuple(float(level) for level in np.round(np.arange(0.05, 0.96, 0.05), 2))
+
+
+def pit_histogram(prediction: Any, y: ArrayLike, bins: int = 20, ax: Any = None) -> Any:
+    """Histogram of the probability integral transforms, flat if the predictions are calibrated.
+
+    A hump says the laws are too wide, a trough that they are too narrow, a slope that they are shifted. Each bar of a
+    calibrated model lies in the band with 95% probability. The transform of ``m`` samples takes ``m + 1`` values:
+    the band allows for how many of them fall into each bar, and is even where ``bins`` divides ``m + 1``.
+
+    Parameters
+    ----------
+    prediction : samples or predictive distribution
+        Predictions.
+    y : array-like
+        Observations.
+    bins : int
+        Number of bars.
+    ax : matplotlib axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib axes
+        The axes drawn on.
+    """
+    edges = np.linspace(0.0, 1.0, check_count("bins", bins, 1) + 1)
+    law = as_law(prediction)
+    observed = observations(law, y)
+    counts = np.histogram(law.pit(observed), edges)[0]
+    chance = np.full(bins, 1.0 / bins)
+    if isinstance(law, Ensemble):
+        m = len(law.samples)
+        chance = np.histogram(np.arange(m + 1) / m, edges)[0] / (m + 1)
+    low, high = _binomial_band(observed.size, chance)
+    ax = axes(ax)
+    ax.bar(edges[:-1], counts, np.diff(edges), align="edge", color=tint(BLUE, 0.5), edgecolor="white", linewidth=0.8)
+    ax.stairs(high, edges, baseline=low, fill=True, color=INK, alpha=0.16, linewidth=0, label="95% if calibrated")
+    ax.stairs(observed.size * chance, edges, baseline=None, color=INK, linestyle="--", linewidth=1.2, label="expected")
+    top = 1.22 * max(counts.max(), high.max())
+    ax.set(xlabel="probability integral transform", ylabel="observations", xlim=(0.0, 1.0), ylim=(0.0, top))
+    return finish(ax, loc="upper center", ncols=2)
+
+
+def reliability(prediction: Any, y: ArrayLike, levels: Sequence[float] = _LEVELS, ax: Any = None) -> Any:
+    """Reliability diagram: observed against nominal coverage of central intervals.
+
+    Below the diagonal the intervals are too narrow, above it too wide. At each level a calibrated model lies in the
+    band with 95% probability.
+
+    Parameters
+    ----------
+    prediction : samples or predictive distribution
+        Predictions.
+    y : array-like
+        Observations.
+    levels : sequence of float
+        Nominal coverages.
+    ax : matplotlib axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib axes
+        The axes drawn on.
+    """
+    nominal = np.sort(np.asarray(levels, dtype=np.float64).reshape(-1))
+    if len(nominal) == 0 or not np.all((nominal > 0.0) & (nominal < 1.0)):
+        raise ValueError(f"levels must lie between 0 and 1; got {levels!r}.")
+    law = as_law(prediction)
+    observed = observations(law, y)
+    low, high = law.quantile(0.5 * (1.0 - nominal)), law.quantile(0.5 * (1.0 + nominal))
+    inside = (low <= observed[..., None]) & (observed[..., None] <= high)
+    coverage = inside.reshape(-1, len(nominal)).mean(axis=0)
+    # no interval covers nothing and the whole line covers all: the band begins and ends there
+    band_at = np.concatenate([[0.0], nominal, [1.0]])
+    band = [ends / observed.size for ends in _binomial_band(observed.size, band_at)]
+    ax = axes(ax, size=(4.8, 4.8))
+    ax.fill_between(band_at, *band, color="0.85", linewidth=0, label="95% if calibrated")
+    ax.plot([0.0, 1.0], [0.0, 1.0], "--", color=INK, linewidth=1.0, label="calibrated")
+    ax.plot(nominal, coverage, "o-", color=BLUE, markersize=4, linewidth=1.6, label="observed", clip_on=False)
+    ax.set(xlabel="nominal coverage", ylabel="observed coverage", xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")
+    return finish(ax, loc="upper left")
+
+
+def coverage_by_spread(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int = 5, ax: Any = None) -> Any:
+    """Coverage in equal groups of observations, sorted by their predicted interquartile range.
+
+    Shows whether intervals hold what they promise where the model is sure and where it is not; the average over all
+    rows can hide both. Error bars are exact 95% binomial intervals of the coverage.
+
+    Parameters
+    ----------
+    prediction : samples or predictive distribution
+        Predictions.
+    y : array-like
+        Observations.
+    level : float
+        Nominal coverage of the central intervals.
+    bins : int
+        Number of groups.
+    ax : matplotlib axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib axes
+        The axes drawn on.
+    """
+    check_count("bins", bins, 1)
+    law = as_law(prediction)
+    observed = observations(law, y)
+    (low, high), (lower, upper) = central_interval(law, level), central_interval(law, 0.5)
+    inside, spread = ((low <= observed) & (observed <= high)).ravel(), (upper - lower).ravel()
+    groups = _groups(spread, bins)
+    coverage = np.array([inside[group].mean() for group in groups])
+    ends = [binomtest(int(inside[group].sum()), len(group)).proportion_ci(_BAND) for group in groups]
+    bars = np.abs(np.array([[end.low, end.high] for end in ends]).T - coverage)
+    position = np.arange(len(groups))
+    ax = axes(ax)
+    ax.axhline(level, linestyle="--", color=INK, linewidth=1.0, label=f"nominal, {percent(level)}")
+    style = {"fmt": "o", "color": BLUE, "markersize": 6, "linewidth": 1.6, "capsize": 4}
+    ax.errorbar(position, coverage, bars, label="observed, with 95% interval", **style)
+    ax.set_xticks(position, [f"{spread[group].mean():.3g}" for group in groups])
+    ax.set(xlabel="predicted interquartile range (mean of the group)", ylabel="observed coverage")
+    ax.set(xlim=(-0.5, len(groups) - 0.5))
+    return finish(ax)
+
+
+def width_against_error(prediction: Any, y: ArrayLike, level: float = 0.9, ax: Any = None, bins: int = 10) -> Any:
+    """Width of the central interval against the absolute error of the median.
+
+    Wide intervals should be where errors are large: the means of equal groups then rise from left to right. Above the
+    dashed line an error is larger than half the width.
+
+    Parameters
+    ----------
+    prediction : samples or predictive distribution
+        Predictions.
+    y : array-like
+        Observations.
+    level : float
+        Probability of the central intervals.
+    ax : matplotlib axes, optional
+        Where to draw; a new figure if not given.
+    bins : int
+        Number of groups, of equal size, whose means are shown.
+
+    Returns
+    -------
+    matplotlib axes
+        The axes drawn on.
+    """
+    check_count("bins", bins, 1)
+    law = as_law(prediction)
+    observed = observations(law, y)
+    low, high = central_interval(law, level)
+    width, error = (high - low).ravel(), np.abs(observed - law.quantile(0.5)).ravel()
+    groups = _groups(width, bins)
+    mean_width, mean_error = (np.array([v[group].mean() for group in groups]) for v in (width, error))
+    ends = np.array([0.0, 1.05 * width.max() or 1.0])
+    ax = axes(ax)
+    ax.plot(width, error, color=tint(BLUE, 0.6), label="observations", **dots(len(width)))
+    ax.plot(ends, 0.5 * ends, "--", color=INK, linewidth=1.0, label="half the width")
+    style = {"color": ORANGE, "markersize": 6, "markeredgecolor": "white", "linewidth": 1.8}
+    ax.plot(mean_width, mean_error, "o-", label="means of equal groups", **style)
+    ax.set(xlabel=f"width of the {percent(level)} interval", ylabel="absolute error of the median")
+    ax.set(xlim=ends, ylim=(0.0, None))
+    return finish(ax)
+
+
+def _binomial_band(n: int, chance: Array) -> tuple[Array, Array]:
+    """Counts between which a binomial count of ``n`` lies with 95% probability."""
+    tail = 0.5 * (1.0 - _BAND)
+    return np.asarray(binom.ppf(tail, n, chance)), np.asarray(binom.ppf(1.0 - tail, n, chance))
+
+
+def _groups(values: Array, bins: int) -> list[NDArray[np.intp]]:
+    """Positions of equal groups in the order of ``values``, as in ``metrics.iqr_binned_coverage``."""
+    order = np.argsort(values, kind="stable")
+    return np.array_split(order, min(bins, len(order)))
