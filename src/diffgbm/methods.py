@@ -116,8 +116,8 @@ class DistributionMethods:
         verbose : bool
             Show a progress bar.
         grid : int or "auto"
-            Points of each law. ``"auto"`` is 256 for deterministic samplers and 320 for stochastic ones, which keeps the
-            distribution function within about 0.01 of what many more points would give.
+            Points of each law. ``"auto"`` is 256 for deterministic samplers and 320 for stochastic ones, which keeps
+            the distribution function within about 0.01 of what many more points would give.
 
         Returns
         -------

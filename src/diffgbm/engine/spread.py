@@ -1,8 +1,8 @@
 """Noise that is spread evenly instead of drawn at random (array-RQMC), for laws without sampling error.
 
-At each step the samples of a row are put in order; the one at rank ``i`` meets normal number ``permutation[i] + shift``,
-counted around. The permutation ranks the multiples of the golden ratio, so that (rank, noise) fill the unit square
-evenly; the shift moves with the step, so that no sample meets the same noise again.
+At each step the samples of a row are put in order; the one at rank ``i`` meets the normal number
+``permutation[i + shift]``, counted around. The permutation ranks the multiples of the golden ratio, so that
+(rank, noise) fill the unit square evenly; the shift moves with the step, so that no sample meets the same noise again.
 """
 
 from __future__ import annotations
