@@ -77,16 +77,18 @@ class Row:
         return "+".join(str(n) for _, n in sorted({(r["fold"], r["test_rows"]) for r in self._all()}))
 
     @property
-    def seeds(self) -> int:
-        """Model seeds of each fold."""
-        return len({r["repeat"] for r in self._all()})
+    def seeds(self) -> str:
+        """Model seeds of each fold, and treeffuser's where they are fewer."""
+        counts = {package: len({r["repeat"] for r in side.records}) for package, side in self.sides.items()}
+        fewer = counts.get(TREEFFUSER, counts[OURS]) < counts[OURS]
+        return f"{counts[OURS]} (treeffuser {counts[TREEFFUSER]})" if fewer else str(counts[OURS])
 
     def _all(self) -> list[Record]:
         return [r for side in self.sides.values() for r in side.records]
 
 
 def rows_of(records: Iterable[Record]) -> list[Row]:
-    """Group records into table rows; only folds and repeats that all packages of a row have finished count."""
+    """Group records into table rows; only folds and repeats that ours and the released package have finished count."""
     records = list(records)
     order = list(dict.fromkeys((r["data_set"], r["n_samples"]) for r in records))
     out = []
@@ -106,10 +108,12 @@ def _common(records: Sequence[Record], packages: Sequence[str]) -> dict[str, Sid
         return {(r["fold"], r["repeat"], r["test_rows"]): r for r in records if r["package"] == package}
 
     by_package = {package: cells(package) for package in packages}
-    shared = set.intersection(*(set(found) for found in by_package.values()))
-    if not shared:
-        return {}
-    return {package: Side(tuple(found[key] for key in sorted(shared))) for package, found in by_package.items()}
+    shared = by_package[OURS].keys() & by_package[RELEASED].keys()
+    sides = {
+        package: Side(tuple(found[key] for key in sorted(shared & found.keys())))
+        for package, found in by_package.items()
+    }
+    return {package: side for package, side in sides.items() if side.records} if shared else {}
 
 
 def report(records: Sequence[Record]) -> str:
@@ -148,7 +152,7 @@ def _scores(rows: Sequence[Row], ratios: Sequence[Ratio]) -> str:
             f"{found.value:.3f}{error}",
             *_cells(row, "coverage90", lambda v: f"{v:.3f}"),
             row.test_rows,
-            str(row.seeds),
+            row.seeds,
         ]
 
     header = ["data set", "recipe", "CRPS ours", "released", "treeffuser", "ours/released"]
