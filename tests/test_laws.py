@@ -1,0 +1,80 @@
+"""Laws with a known answer: a fitted recipe's CRPS is within 10% of what samples of the law itself would get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pytest
+
+from diffgbm import DiffGBM
+from diffgbm.recipe import RESIDUALIZER_C
+
+Draw = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+
+
+def heteroscedastic(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Normal, with mean and spread that move with x."""
+    return np.sin(3.0 * x[:, 0]) + (0.1 + 0.9 * x[:, 0]) * rng.standard_normal(len(x))
+
+
+def bimodal(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Two branches that part with x, one more likely than the other."""
+    branch = np.where(rng.uniform(size=len(x)) < 0.3 + 0.4 * x[:, 1], 1.0, -1.0)
+    return branch * (0.5 + 2.0 * x[:, 0]) + 0.2 * rng.standard_normal(len(x))
+
+
+def skewed(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Gamma, its shape and scale moving with x."""
+    return rng.gamma(1.0 + 4.0 * x[:, 0], 0.5 + x[:, 1])
+
+
+LAWS: list[Draw] = [heteroscedastic, bimodal, skewed]
+RECIPES: dict[str, Callable[..., DiffGBM]] = {
+    "published": DiffGBM.published,
+    "score_plus": DiffGBM.score_plus,
+    "flow": DiffGBM.flow,
+    "flow linear": partial(DiffGBM.flow, path="linear"),
+    "flow trig": partial(DiffGBM.flow, path="trig"),
+}
+N_TRAIN, N_TEST, N_SAMPLES, N_TRUTHS = 4000, 1000, 200, 20
+
+
+def crps(samples: np.ndarray, truths: np.ndarray) -> float:
+    """Ensemble CRPS of samples (n_samples, n), averaged over several truths (k, n) of each row."""
+    ordered = np.sort(samples, axis=0)
+    n = len(ordered)
+    spread = (2.0 * np.arange(n) - n + 1.0) @ ordered / n**2  # 1/(2 n^2) of the sum of |y_i - y_j|
+    return float(np.mean([np.abs(samples - truth).mean(axis=0) - spread for truth in truths]))
+
+
+def test_the_crps_of_this_file_is_the_definition():
+    rng = np.random.default_rng(0)
+    samples, truth = rng.standard_normal((7, 3)), rng.standard_normal(3)
+    pairs = np.abs(samples[:, None] - samples[None]).sum(axis=(0, 1)) / (2 * 7**2)
+    expected = (np.abs(samples - truth).mean(axis=0) - pairs).mean()
+    assert crps(samples, truth[None]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_recipe_comes_within_ten_percent_of_the_oracle(recipe, law):
+    rng = np.random.default_rng(0)
+    x_train, x_test = rng.uniform(size=(N_TRAIN, 2)), rng.uniform(size=(N_TEST, 2))
+    model = RECIPES[recipe](
+        n_repeats=30,
+        n_estimators=500,
+        early_stopping_rounds=20,
+        learning_rate=0.1,
+        min_child_samples=50,
+        extra_residualizer_params={**RESIDUALIZER_C, "early_stopping_rounds": 10},  # there is little mean to learn
+        seed=0,
+        n_jobs=1,
+    ).fit(x_train, law(x_train, rng))
+    samples = model.sample(x_test, N_SAMPLES, seed=0)
+    # many truths for each row: the comparison is of laws, not of which truth was drawn
+    truths = np.stack([law(x_test, rng) for _ in range(N_TRUTHS)])
+    oracle = np.stack([law(x_test, rng) for _ in range(N_SAMPLES)])
+    ratio = crps(samples, truths) / crps(oracle, truths)
+    assert 0.98 < ratio < 1.10  # nothing beats the law itself by more than the error of this estimate
