@@ -10,8 +10,11 @@ from diffgbm.engine._numba import kernel
 
 
 @kernel
-def cut(box: Any, kind: Any, argument: Any, left: Any, right: Any) -> None:
-    """Split a box at a node on time or state: write the parts (possibly empty) that go left and right."""
+def cut(box: Any, kind: Any, argument: Any, zero_left: Any, zero_bin: Any, left: Any, right: Any) -> None:
+    """Split a box at a node on time or state: write the parts (possibly empty) that go left and right.
+
+    A box that holds only the zeros of a state goes where the node sends zeros.
+    """
     left[:] = box
     right[:] = box
     if kind == 1:  # cells before the argument go left
@@ -22,8 +25,11 @@ def cut(box: Any, kind: Any, argument: Any, left: Any, right: Any) -> None:
         right[1] = min(box[1], argument)
     else:
         j = 2 * (kind - 2)
-        left[j + 1] = min(box[j + 1], argument + 1)
-        right[j] = max(box[j], argument + 1)
+        first_right = argument + 1
+        if box[j] == zero_bin[kind - 3] and box[j + 1] == box[j] + 1:
+            first_right = box[j + 1] if zero_left else box[j]
+        left[j + 1] = min(box[j + 1], first_right)
+        right[j] = max(box[j], first_right)
 
 
 @kernel
@@ -36,14 +42,13 @@ def is_empty(box: Any) -> Any:
 
 
 @kernel
-def prune_tree(
-    left: Any, right: Any, kind: Any, argument: Any, value_start: Any, stack: Any, waiting: Any, out: Any, at: Any
-) -> Any:
+def prune_tree(tree: Any, zero_bin: Any, value_start: Any, stack: Any, waiting: Any, out: Any, at: Any) -> Any:
     """Emit one tree in preorder; ``at`` and the result are (nodes, leaves) emitted so far.
 
-    ``stack`` (depth, 1 + box) holds boxes yet to do, behind two scratch rows; ``waiting`` (depth, 2) holds their
-    node and the emitted parent whose right child they are.
+    ``tree`` is (left, right, kind, argument, zero_left) of its nodes. The first row of ``stack`` holds the box to
+    start with; behind it are a scratch row and the boxes yet to do, whose node and emitted parent are in ``waiting``.
     """
+    left, right, kind, argument, zero_left = tree
     nodes, leaf, boxes = out
     n, m = at
     depth = 2
@@ -72,7 +77,7 @@ def prune_tree(
                 high[:] = box
                 nodes[n, 0] = argument[node]
             else:
-                cut(box, kind[node], argument[node], low, high)
+                cut(box, kind[node], argument[node], zero_left[node], zero_bin, low, high)
                 if is_empty(high):
                     node = left[node]
                     continue
@@ -90,42 +95,36 @@ def prune_tree(
 
 
 @kernel
-def prune_trees(tree_nodes: Any, tree_leaves: Any, left: Any, right: Any, kind: Any, argument: Any, sizes: Any) -> Any:
-    """Prune all trees; see ``prune.Pruned`` for what is returned."""
-    n_trees = len(tree_nodes) - 1
-    total = tree_leaves[-1]
-    nodes = np.empty((2 * total, 2), np.int32)
+def prune_trees(tree_nodes: Any, tree_leaves: Any, nodes: Any, zero_bin: Any, regions: Any) -> Any:
+    """Prune all trees, each once for every region (a box to start with); see ``prune.Pruned`` for the result.
+
+    ``nodes`` is (left, right, kind, argument, zero_left).
+    """
+    n_trees, n_regions = len(tree_nodes) - 1, len(regions)
+    total = tree_leaves[-1] * n_regions
+    emitted = np.empty((2 * total, 2), np.int32)
     leaf = np.empty(total, np.int64)
-    boxes = np.empty((total, 2 * len(sizes)), np.int32)
+    boxes = np.empty((total, regions.shape[1]), np.int32)
     leaf_tree = np.empty(total, np.int32)
-    roots = np.empty(n_trees, np.int32)
+    roots = np.empty(n_trees * n_regions, np.int32)
     deepest = 0
     for t in range(n_trees):
         deepest = max(deepest, tree_leaves[t + 1] - tree_leaves[t])
-    stack = np.empty((deepest + 4, 2 * len(sizes)), np.int32)
+    stack = np.empty((deepest + 4, regions.shape[1]), np.int32)
     waiting = np.empty((deepest + 4, 2), np.int64)
+    left, right, kind, argument, zero_left = nodes
     n, m = 0, 0
-    for t in range(n_trees):
-        roots[t] = n
+    for r in range(n_trees * n_regions):
+        roots[r] = n
+        t = r // n_regions
         a, b = tree_nodes[t], tree_nodes[t + 1]
-        for j in range(len(sizes)):
-            stack[0, 2 * j] = 0
-            stack[0, 2 * j + 1] = sizes[j]
+        stack[0] = regions[r % n_regions]
+        tree = (left[a:b], right[a:b], kind[a:b], argument[a:b], zero_left[a:b])
         before = m
-        n, m = prune_tree(
-            left[a:b],
-            right[a:b],
-            kind[a:b],
-            argument[a:b],
-            tree_leaves[t],
-            stack,
-            waiting,
-            (nodes, leaf, boxes),
-            (n, m),
-        )
-        leaf_tree[before:m] = t
-    reach = total_reach(nodes[:n], roots)
-    return nodes[:n].copy(), roots, leaf_tree[:m].copy(), leaf[:m].copy(), boxes[:m].copy(), reach
+        n, m = prune_tree(tree, zero_bin, tree_leaves[t], stack, waiting, (emitted, leaf, boxes), (n, m))
+        leaf_tree[before:m] = r
+    reach = total_reach(emitted[:n], roots)
+    return emitted[:n].copy(), roots, leaf_tree[:m].copy(), leaf[:m].copy(), boxes[:m].copy(), reach
 
 
 @kernel

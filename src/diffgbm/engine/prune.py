@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,19 +87,28 @@ def prune(forest: Forest, outputs: Integers, d: int, columns: Array) -> Pruned:
     conditions, argument = gather_conditions(forest, d, first_column)
     kind = np.full(len(argument), ON_X, dtype=np.int64)
     check_states(forest, d)
-    edges = [_ask_state(forest, j, kind, argument) for j in range(d)]
+    zero_matters = [_sends_zero_elsewhere(forest, forest.feature == j) for j in range(d)]
+    edges = [_ask_state(forest, j, zero_matters[j], kind, argument) for j in range(d)]
     knot_cell, cells = merge_knots(forest, columns)
     for j in range(columns.shape[1]):
         _ask_time(forest, first_column + j, cells[:, j], kind, argument)
-    sizes = np.array([len(cells), *(len(edge) + 1 for edge in edges)], dtype=np.int32)
+    zero_bin = np.array(
+        [np.searchsorted(edge, 0.0) if matters else -1 for edge, matters in zip(edges, zero_matters, strict=True)],
+        dtype=np.int64,
+    )
+    regions = start_boxes([len(cells), *(len(edge) + 1 for edge in edges)], zero_bin)
     nodes, roots, leaf_tree, leaf, boxes, reach = kernels.prune_trees(
-        forest.tree_nodes, forest.tree_leaves, forest.left, forest.right, kind, argument, sizes
+        forest.tree_nodes,
+        forest.tree_leaves,
+        (forest.left, forest.right, kind, argument, zeros_go_left(forest)),
+        zero_bin,
+        regions,
     )
     return Pruned(
         conditions=conditions,
         nodes=nodes,
         roots=roots,
-        outputs=outputs.astype(np.int32),
+        outputs=np.repeat(outputs, len(regions)).astype(np.int32),
         leaf_tree=leaf_tree,
         value=forest.value[leaf],
         boxes=boxes,
@@ -109,17 +119,28 @@ def prune(forest: Forest, outputs: Integers, d: int, columns: Array) -> Pruned:
 
 
 def check_states(forest: Forest, d: int) -> None:
-    """Refuse splits on the ``d`` states that are not of the form ``u <= threshold``."""
-    _check_order(forest, forest.feature < d, "state")
+    """Refuse splits on the ``d`` states that are not on numbers."""
+    if np.any((forest.decision[forest.feature < d] & CATEGORICAL) > 0):
+        raise CannotCollapse("a state column is categorical")
 
 
-def _check_order(forest: Forest, nodes: NDArray[np.bool_], what: str, with_zero: bool = True) -> None:
-    if np.any((forest.decision[nodes] & CATEGORICAL) > 0):
-        raise CannotCollapse(f"a {what} column is categorical")
-    zero = nodes & (forest.missing == MISSING_ZERO)
-    natural = forest.threshold[zero] >= 0
-    if with_zero and np.any(natural != ((forest.decision[zero] & DEFAULT_LEFT) > 0)):
-        raise CannotCollapse(f"zero_as_missing: a split sends a zero {what} against its threshold")
+def zeros_go_left(forest: Forest) -> NDArray[np.bool_]:
+    """Return whether each node sends zeros left; with ``zero_as_missing`` they have a direction of their own."""
+    default = (forest.decision & DEFAULT_LEFT) > 0
+    return np.where(forest.missing == MISSING_ZERO, default, forest.threshold >= 0)
+
+
+def _sends_zero_elsewhere(forest: Forest, nodes: NDArray[np.bool_]) -> bool:
+    """Return whether any of the nodes sends zeros against its threshold."""
+    return bool(np.any(zeros_go_left(forest)[nodes] != (forest.threshold[nodes] >= 0)))
+
+
+def start_boxes(sizes: list[int], zero_bin: Integers) -> NDArray[np.int32]:
+    """Return the boxes every tree starts with: everything, or cut so that the zeros of states are on their own."""
+    sides: list[list[tuple[int, int]]] = [[(0, sizes[0])]]
+    for size, zero in zip(sizes[1:], zero_bin, strict=True):
+        sides.append([(0, size)] if zero < 0 else [(0, zero), (zero, zero + 1), (zero + 1, size)])
+    return np.array([np.ravel(box) for box in product(*sides)], dtype=np.int32)
 
 
 def flushed(threshold: Array) -> Array:
@@ -128,11 +149,12 @@ def flushed(threshold: Array) -> Array:
     return np.where(threshold >= 0, np.maximum(threshold, ZERO), np.minimum(threshold, below))
 
 
-def _ask_state(forest: Forest, j: int, kind: Integers, argument: Integers) -> Array:
-    """Mark the nodes on state ``j`` with the number of their edge; return the edges."""
+def _ask_state(forest: Forest, j: int, zero_matters: bool, kind: Integers, argument: Integers) -> Array:
+    """Mark the nodes on state ``j`` with the number of their edge; return the edges, around zero if it matters."""
     nodes = np.flatnonzero(forest.feature == j)
     threshold = flushed(forest.threshold[nodes])
-    edges = np.unique(threshold[np.isfinite(threshold)])
+    around_zero = flushed(np.array([-0.5 * ZERO, 0.0])) if zero_matters else np.empty(0)
+    edges = np.unique(np.concatenate([threshold[np.isfinite(threshold)], around_zero]))
     argument[nodes] = np.where(threshold == -np.inf, -1, np.searchsorted(edges, threshold))
     kind[nodes] = ON_STATE + j
     return edges
@@ -155,8 +177,12 @@ def merge_knots(forest: Forest, columns: Array) -> tuple[Integers, Array]:
 
 def _ask_time(forest: Forest, feature: int, values: Array, kind: Integers, argument: Integers) -> None:
     """Mark the nodes on a known column with the cells that go left: those before, or those from, an argument."""
-    _check_order(forest, forest.feature == feature, "time", with_zero=bool(np.any(values == 0)))
-    nodes = np.flatnonzero(forest.feature == feature)
+    asked = forest.feature == feature
+    if np.any((forest.decision[asked] & CATEGORICAL) > 0):
+        raise CannotCollapse("a time column is categorical")
+    if np.any(values == 0) and _sends_zero_elsewhere(forest, asked):
+        raise CannotCollapse("zero_as_missing: a split sends a time of exactly zero against its threshold")
+    nodes = np.flatnonzero(asked)
     if values[-1] >= values[0]:
         kind[nodes] = ON_TIME_BEFORE
         argument[nodes] = np.searchsorted(values, forest.threshold[nodes], side="right")
