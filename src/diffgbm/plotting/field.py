@@ -83,7 +83,8 @@ def vector_field(
         for ends in (field.paths.min(axis=1), field.paths.max(axis=1))
     )
     near = np.abs(field.drift[(field.values[:, None] >= low) & (field.values[:, None] <= high)])
-    limit = float(np.quantile(near, 0.98)) if near.size and near.any() else 1.0
+    # nor may the darkest shades lie under the paths
+    limit = 1.3 * float(np.quantile(near, 0.98)) if near.any() else 1.0
     style = {"cmap": "PuOr_r", "vmin": -limit, "vmax": limit, "shading": "nearest", "rasterized": True}
     mesh = ax.pcolormesh(field.times, field.values, field.drift, **style)
     ax.plot(field.path_times, field.paths, color=INK, linewidth=0.8, alpha=0.8)

@@ -70,7 +70,7 @@ def fan(
     single = len(at) == 1
     ax = axes(ax)
     for i, (low, high) in enumerate(intervals):
-        shade = tint(BLUE, 0.18 + 0.36 * i / max(len(intervals) - 1, 1))
+        shade = tint(BLUE, 0.16 + 0.32 * i / max(len(intervals) - 1, 1))
         label = f"{percent(widest_first[i])} interval"
         ax.fill_between(at, low[order], high[order], color=shade, linewidth=0, label=label)
         if single:  # a band over one point has no width
@@ -105,7 +105,7 @@ def densities(law: Any, rows: Sequence[int] | None = None, y: ArrayLike | None =
     scalar = _scalar_law(law)
     if isinstance(scalar, Ensemble):
         scalar = PredictiveDistribution.from_points(scalar.samples.T)
-    positions = np.arange(len(scalar))[:5] if rows is None else np.arange(len(scalar))[np.atleast_1d(rows)]
+    positions = np.arange(len(scalar))[:5] if rows is None else np.arange(len(scalar))[list(np.atleast_1d(rows))]
     if len(positions) == 0:
         raise ValueError("rows must name at least one row.")
     chosen = scalar[positions]
@@ -144,8 +144,9 @@ def _common_grid(law: PredictiveDistribution, observed: Array | None) -> Array:
     """Grid for the densities of ``law``: even, and finer where a law is narrow."""
     k = max(16, 512 // len(law))
     inner, ends = law.quantile((np.arange(k) + 0.5) / k), law.quantile([0.003, 0.997])
+    beyond = np.ptp(ends, axis=1, keepdims=True) * np.array([0.02, 0.05, 0.1, 0.2, 0.4])
     shown = np.concatenate([ends.ravel(), [] if observed is None else observed])
     low, high = float(shown.min()), float(shown.max())
     margin = 0.06 * (high - low) or 1e-3 * max(abs(low), 1.0)
-    even = np.linspace(low - margin, high + margin, 401)
-    return np.unique(np.concatenate([even, inner[(inner > low) & (inner < high)]]))
+    own = np.hstack([inner, ends[:, :1] - beyond, ends[:, 1:] + beyond])
+    return np.unique(np.concatenate([np.linspace(low - margin, high + margin, 401), own[(own > low) & (own < high)]]))
