@@ -15,6 +15,7 @@ from benchmarks.datasets import DataSetError
 
 COMMANDS: dict[str, str] = {
     "accuracy-of-laws": "benchmarks.accuracy_of_laws",
+    "engine": "benchmarks.engine_speed",
     "list": "benchmarks.listing",
     "peers": "benchmarks.peers.command",
 }

@@ -79,16 +79,17 @@ def run_cell(cell: Cell, table: Table) -> dict[str, Any]:
     }
 
 
-def run_package(package: Package, fold: Fold, spec: dict[str, Any]) -> tuple[NDArray[np.float64], dict[str, Any]]:
+def run_package(
+    package: Package, fold: Fold, spec: dict[str, Any], threads: int = BOOSTING["n_jobs"]
+) -> tuple[NDArray[np.float64], dict[str, Any]]:
     """Run one job in the package's environment: standardised samples (n_samples, n_rows) and its report."""
     python = python_of(package)
     with tempfile.TemporaryDirectory(prefix="diffgbm-peers-") as folder:
         job, result = Path(folder) / "job.npz", Path(folder) / "result.npz"
         np.savez(job, X_train=fold.X_train, y_train=fold.y_train, X_test=fold.X_test, spec=json.dumps(spec))
-        threads = str(BOOSTING["n_jobs"])
         done = subprocess.run(
             [str(python), "-I", "-W", "ignore", str(RUNNER), str(job), str(result)],
-            env={**os.environ, "OMP_NUM_THREADS": threads, "OMP_THREAD_LIMIT": threads},
+            env={**os.environ, "OMP_NUM_THREADS": str(threads), "OMP_THREAD_LIMIT": str(threads)},
             capture_output=True,
             text=True,
             check=False,
