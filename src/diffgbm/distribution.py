@@ -82,13 +82,14 @@ class PredictiveDistribution:
     def mean(self) -> Array:
         r""":math:`\int_0^1 Q(p)\,dp`, shape (n,)."""
         v, p = self._knots
-        return 0.5 * (v[:, 1:] + v[:, :-1]) @ np.diff(p)
+        # row by row: the order in which a matrix product adds depends on how many rows there are
+        return np.sum(0.5 * (v[:, 1:] + v[:, :-1]) * np.diff(p), axis=1)
 
     def var(self) -> Array:
         r""":math:`\int_0^1 (Q(p) - \text{mean})^2\,dp`, shape (n,)."""
         v, p = self._knots
         a = v - self.mean()[:, None]
-        return (a[:, 1:] ** 2 + a[:, 1:] * a[:, :-1] + a[:, :-1] ** 2) @ np.diff(p) / 3.0
+        return np.sum((a[:, 1:] ** 2 + a[:, 1:] * a[:, :-1] + a[:, :-1] ** 2) * np.diff(p), axis=1) / 3.0
 
     def std(self) -> Array:
         """Standard deviation, shape (n,)."""
@@ -220,7 +221,7 @@ class PredictiveDistribution:
         result = np.asarray(function(self.values), dtype=np.float64)
         if result.shape != self.values.shape:
             raise ValueError(f"function must keep the shape {self.values.shape} of its argument; got {result.shape}.")
-        return result @ mass
+        return np.sum(result * mass, axis=1)
 
     def sample(self, n_samples: int, seed: int | None = None) -> Array:
         """Draw independent samples (n_samples, n); row ``i`` depends on ``(seed, i)`` alone."""

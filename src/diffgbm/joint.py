@@ -60,15 +60,15 @@ class JointDistribution:
 
     def mean(self) -> Array:
         """Means, shape (n, d)."""
-        return self.points.mean(axis=1)
+        return self._each(lambda law, _: law.mean())
 
     def var(self) -> Array:
         """Variances, shape (n, d)."""
-        return self.points.var(axis=1)
+        return self._each(lambda law, _: law.var())
 
     def std(self) -> Array:
         """Standard deviations, shape (n, d)."""
-        return self.points.std(axis=1)
+        return self._each(lambda law, _: law.std())
 
     def median(self) -> Array:
         """Medians, shape (n, d)."""
@@ -111,7 +111,7 @@ class JointDistribution:
         """
         observed = self._observations(y)
         _, m, d = self.points.shape
-        centred = self.points - self.mean()[:, None]
+        centred = self.points - self.points.mean(axis=1)[:, None]
         covariance = np.einsum("nmj,nmk->njk", centred, centred) / m * m ** (-2.0 / (d + 4))
         scale = np.einsum("njj->nj", covariance)
         covariance += (
