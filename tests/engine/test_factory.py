@@ -74,6 +74,18 @@ def test_columns_must_be_monotone():
         make_engine([models.group(1, 1, 0)]).prepare(steps)
 
 
+@pytest.mark.parametrize("d", [1, 2])
+def test_shapes_are_checked(d):
+    integrator = make_engine([models.group(d, 1, 0)], "collapse").prepare(models.step_table(1))
+    X = models.rows(3, 0)
+    with pytest.raises(ValueError, match="columns of x"):
+        integrator(X[:, :-1], Draws(2, 0))
+    with pytest.raises(ValueError, match="starting points"):
+        integrator(X, Draws(2, 0, start=np.zeros((1, d))))
+    with pytest.raises(ValueError, match="columns of x"):
+        TreeSum(models.group(d, 1, 0))(X)
+
+
 def test_kernels_are_imported_late():
     code = "import sys, diffgbm.engine; sys.exit('diffgbm.engine._numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

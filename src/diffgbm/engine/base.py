@@ -59,6 +59,8 @@ class Mixture:
         """States at the last knot, of shape (rows, n_samples, d), for a block ``X`` of shape (rows, p)."""
         # kernels are compiled for writable arrays; those of a memory map, as joblib makes them, may not be
         X = np.require(X, dtype=np.float64, requirements=["C", "W"])
+        if draws.start is not None and draws.start.shape != (draws.n_samples, self.fields[0].n_outputs):
+            raise ValueError(f"starting points of shape {draws.start.shape} for {draws.n_samples} samples")
         out = np.empty((X.shape[0], draws.n_samples, self.fields[0].n_outputs))
         stride = len(self.fields)
         for position, field in enumerate(self.fields):

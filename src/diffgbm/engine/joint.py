@@ -78,6 +78,7 @@ class JointField:
         from diffgbm.engine import _joint_kernels as kernels
 
         pruned = self.pruned
+        pruned.check_rows(X)
         rows, _ = positions(draws, X.shape[0], offset, stride)
         start = np.empty((0, 0)) if draws.start is None else np.ascontiguousarray(draws.start, dtype=np.float64)
         at_once = max(1, min(64, HITS_MEMORY // (4 * pruned.reach)))

@@ -48,6 +48,8 @@ class Pruned:
     knot_cell : ndarray of shape (knots,)
     reach : int
         Most leaves that one row can reach.
+    n_columns : int
+        Number of columns of ``x``.
     """
 
     conditions: Conditions
@@ -60,11 +62,17 @@ class Pruned:
     edges: list[Array]
     knot_cell: Integers
     reach: int
+    n_columns: int
 
     @property
     def n_cells(self) -> int:
         """Number of distinguishable knots."""
         return int(self.knot_cell[-1]) + 1
+
+    def check_rows(self, X: Array) -> None:
+        """Refuse rows of another width: the kernels do not look whether a column exists."""
+        if X.ndim != 2 or X.shape[1] != self.n_columns:
+            raise ValueError(f"rows of shape {X.shape}, but the forest was fitted on {self.n_columns} columns of x")
 
 
 def prune(forest: Forest, outputs: Integers, d: int, columns: Array) -> Pruned:
@@ -114,7 +122,8 @@ def prune(forest: Forest, outputs: Integers, d: int, columns: Array) -> Pruned:
         boxes=boxes,
         edges=edges,
         knot_cell=knot_cell,
-        reach=int(reach),
+        reach=max(1, int(reach)),
+        n_columns=first_column - d,
     )
 
 

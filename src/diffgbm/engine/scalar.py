@@ -85,6 +85,7 @@ class ScalarField:
         from diffgbm.engine import _scalar_kernels as kernels
 
         pruned = self.pruned
+        pruned.check_rows(X)
         rows, _ = positions(draws, X.shape[0], offset, stride)
         start = np.empty(0) if draws.start is None else np.ascontiguousarray(draws.start[:, 0], dtype=np.float64)
         at_once = max(1, min(64, HITS_MEMORY // (4 * pruned.reach)))

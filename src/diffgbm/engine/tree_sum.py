@@ -44,6 +44,7 @@ def predict_sum(pruned: Pruned, X: Array, roots: NDArray[np.int32] | None = None
     from diffgbm.engine import _walk_kernels as kernels
 
     X = np.require(X, dtype=np.float64, requirements=["C", "W"])
+    pruned.check_rows(X)
     out = np.empty(X.shape[0])
     size = n_questions(pruned.conditions)
     roots = pruned.roots if roots is None else np.ascontiguousarray(roots)
