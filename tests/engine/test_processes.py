@@ -77,6 +77,24 @@ def test_worker_processes(request_):
         np.testing.assert_array_equal(answer, whole)
 
 
+def sample_and_count(engine, X):
+    """Samples, and for how many kinds of arguments the kernel was compiled; runs in a worker."""
+    samples = engine.prepare(models.step_table(1))(X, Draws(3, 1))
+    from diffgbm.engine import _prune_kernels, _scalar_kernels
+
+    kernels = _prune_kernels.prune_trees, _scalar_kernels.integrate_block
+    return samples, [len(kernel.signatures) for kernel in kernels]
+
+
+def test_read_only_maps_are_not_compiled_for():
+    engine, X = make_engine([models.group(1, 1, 1)], "collapse"), models.rows(9, 0)
+    here, _ = sample_and_count(engine, X)
+    with joblib.Parallel(n_jobs=2, max_nbytes=100) as parallel:
+        for samples, compiled in parallel(joblib.delayed(sample_and_count)(engine, X) for _ in range(2)):
+            np.testing.assert_array_equal(samples, here)
+            assert compiled == [1, 1]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_after_fork(request_):

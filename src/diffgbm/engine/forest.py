@@ -10,6 +10,7 @@ import lightgbm as lgb
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm.engine.arrays import WritableArrays
 from diffgbm.engine.steps import Array
 
 Integers = NDArray[np.int64]
@@ -30,7 +31,7 @@ class CannotCollapse(ValueError):
 
 
 @dataclass(frozen=True)
-class Forest:
+class Forest(WritableArrays):
     r"""Trees that are summed, :math:`F(u) = \sum_t \text{leaf}_t(u)`, laid end to end.
 
     Attributes

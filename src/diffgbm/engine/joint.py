@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm.engine.arrays import WritableArrays
 from diffgbm.engine.conditions import n_questions
 from diffgbm.engine.forest import CannotCollapse, Integers
 from diffgbm.engine.lookup import make_lookup
@@ -33,7 +34,7 @@ class Lookups(NamedTuple):
 
 
 @dataclass(frozen=True)
-class JointField:
+class JointField(WritableArrays):
     """A pruned forest of several coordinates, ready to be integrated.
 
     Attributes

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm.engine.arrays import WritableArrays
 from diffgbm.engine.conditions import Conditions, gather_conditions
 from diffgbm.engine.forest import CATEGORICAL, DEFAULT_LEFT, MISSING_ZERO, CannotCollapse, Forest, Integers
 from diffgbm.engine.steps import Array
@@ -21,7 +22,7 @@ from 3 on, for state coordinate ``kind - 3``, if bin <= argument."""
 
 
 @dataclass(frozen=True)
-class Pruned:
+class Pruned(WritableArrays):
     r"""A forest as a sum of leaves on boxes, each under questions about ``x``.
 
     .. math:: F_j(y, x, t_k) = \sum_{\text{leaves of output } j}

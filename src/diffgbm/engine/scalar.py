@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm.engine.arrays import WritableArrays
 from diffgbm.engine.conditions import n_questions
 from diffgbm.engine.forest import CannotCollapse
 from diffgbm.engine.lookup import Lookup, make_lookup
@@ -58,7 +59,7 @@ def kernel_steps(steps: StepTable) -> Steps:
 
 
 @dataclass(frozen=True)
-class ScalarField:
+class ScalarField(WritableArrays):
     """A pruned forest of a scalar state, ready to be integrated.
 
     Attributes
