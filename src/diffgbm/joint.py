@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diffgbm import metrics
-from diffgbm.distribution import IntervalKind, PredictiveDistribution
+from diffgbm.distribution import IntervalKind, PredictiveDistribution, row_key
 from diffgbm.errors import check_count, known
 
 Array = NDArray[np.float64]
@@ -47,7 +47,7 @@ class JointDistribution:
         """Law of one response (by name), or the joint laws of some rows."""
         if isinstance(key, str):
             return self.marginal(self.names.index(known("response", key, self.names)))
-        rows = slice(key, key + 1 or None) if isinstance(key, (int, np.integer)) else key
+        rows = row_key(key, len(self))
         return JointDistribution(self.points[rows], self.names, None if self.index is None else self.index[rows])
 
     def marginal(self, j: int) -> PredictiveDistribution:
@@ -99,10 +99,10 @@ class JointDistribution:
         """Probability integral transforms of the marginals, shape (n, d)."""
         return self.cdf(y)
 
-    def crps(self, y: ArrayLike) -> Array:
-        """CRPS of the marginals, shape (n, d)."""
+    def crps(self, y: ArrayLike, low: float = -np.inf, high: float = np.inf) -> Array:
+        """CRPS of the marginals (between ``low`` and ``high``), shape (n, d)."""
         observed = self._observations(y)
-        return self._each(lambda law, j: law.crps(observed[:, j]))
+        return self._each(lambda law, j: law.crps(observed[:, j], low, high))
 
     def logpdf(self, y: ArrayLike) -> Array:
         r"""Log density of the joint law at one observation for each row, shape (n,).

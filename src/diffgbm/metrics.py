@@ -8,7 +8,7 @@ better, except for skill.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -139,6 +139,22 @@ def dss(prediction: Any, y: ArrayLike) -> Array:
     return np.asarray(np.log(variance) + (np.asarray(y) - law.mean()) ** 2 / variance)
 
 
+def log_score(prediction: Any, y: ArrayLike) -> Array:
+    """Negative log density of each row, shape (n,): of the joint law for several responses.
+
+    Samples are read as the points of a predictive distribution, which smooths them.
+    """
+    from diffgbm.distribution import PredictiveDistribution
+    from diffgbm.joint import JointDistribution
+
+    law: Any = as_law(prediction, y)
+    if isinstance(law, Ensemble):
+        points = law.samples.swapaxes(0, 1)
+        names = tuple(f"y{j}" for j in range(points.shape[-1]))
+        law = PredictiveDistribution.from_points(points) if points.ndim == 2 else JointDistribution(points, names)
+    return np.asarray(-law.logpdf(y))
+
+
 def pit(prediction: Any, y: ArrayLike) -> Array:
     r"""Probability integral transform :math:`P(Y \le y)` of each row: uniform if the law is right."""
     return as_law(prediction, y).pit(y)
@@ -184,7 +200,7 @@ def width(prediction: Any, level: float = 0.9) -> float:
 
 def interval_score(prediction: Any, y: ArrayLike, level: float = 0.9) -> Array:
     r"""Winkler's score of the central interval: its width plus :math:`2/(1 - level)` times what it misses."""
-    low, high = central_interval(prediction, level)
+    low, high = central_interval(as_law(prediction, y), level)
     return np.asarray(scoringrules.interval_score(np.asarray(y), low, high, 1.0 - level, backend="numpy"))
 
 
@@ -207,38 +223,70 @@ def iqr_mace(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int = 5) -
     return float(np.mean(np.abs(iqr_binned_coverage(prediction, y, level, bins) - level)))
 
 
-def threshold_weighted_crps(samples: ArrayLike, y: ArrayLike, low: float = -np.inf, high: float = np.inf) -> Array:
+def threshold_weighted_crps(prediction: Any, y: ArrayLike, low: float = -np.inf, high: float = np.inf) -> Array:
     r"""CRPS that counts only what happens between ``low`` and ``high``: :math:`\int_{low}^{high} (F - 1)^2`."""
-    members = np.moveaxis(np.asarray(samples, dtype=np.float64), 0, -1)
-    return np.asarray(
-        scoringrules.crps_ensemble(np.clip(y, low, high), np.clip(members, low, high), estimator="qd", backend="numpy")
-    )
+    law = as_law(prediction, y)
+    if not isinstance(law, Ensemble):
+        return np.asarray(cast(Any, law).crps(y, low, high))
+    return Ensemble(np.clip(law.samples, low, high)).crps(np.clip(y, low, high))
 
 
-def weighted_crps(samples: ArrayLike, y: ArrayLike, weight: Callable[[Array], Array]) -> Array:
-    """Outcome-weighted CRPS: the law conditioned by ``weight(value) >= 0``, times ``weight(y)``."""
-    members = np.moveaxis(np.asarray(samples, dtype=np.float64), 0, -1)
-    return np.asarray(scoringrules.owcrps_ensemble(np.asarray(y), members, w_func=weight, backend="numpy"))
+def weighted_crps(prediction: Any, y: ArrayLike, weight: Callable[[Array], Array]) -> Array:
+    """Outcome-weighted CRPS: the law conditioned by ``weight(value) >= 0``, times ``weight(y)``.
+
+    A predictive distribution is read at 256 evenly spread levels.
+    """
+    law, observed = as_law(prediction, y), np.asarray(y, dtype=np.float64)
+    levels = (np.arange(256) + 0.5) / 256
+    members = np.moveaxis(law.samples, 0, -1) if isinstance(law, Ensemble) else law.quantile(levels)
+    return _by_rows(scoringrules.owcrps_ensemble, observed, members, w_func=weight, backend="numpy")
 
 
-def energy_score(samples: ArrayLike, y: ArrayLike, rows: int = 64) -> Array:
-    r"""Energy score :math:`E\|X - y\| - \tfrac12 E\|X - X'\|` of joint samples (n_samples, n, d), in blocks of rows."""
-    return _joint(scoringrules.es_ensemble, samples, y, rows, estimator="nrg", backend="numpy")
+def energy_score(prediction: Any, y: ArrayLike) -> Array:
+    r"""Energy score :math:`E\|X - y\| - \tfrac12 E\|X - X'\|` of each row's joint law.
+
+    ``prediction`` holds joint samples (n_samples, n, d) or is a joint distribution.
+    """
+    members, observed = _joint(prediction, y)
+    return _by_rows(scoringrules.es_ensemble, observed, members, estimator="nrg", backend="numpy")
 
 
-def variogram_score(samples: ArrayLike, y: ArrayLike, p: float = 0.5, rows: int = 64) -> Array:
-    """Variogram score of order ``p`` of joint samples (n_samples, n, d), which weighs their dependence."""
-    return _joint(scoringrules.vs_ensemble, samples, y, rows, p=p, backend="numpy")
+def variogram_score(prediction: Any, y: ArrayLike, p: float = 0.5) -> Array:
+    """Variogram score of order ``p`` of each row's joint law, which weighs the dependence of the responses.
+
+    ``prediction`` holds joint samples (n_samples, n, d) or is a joint distribution.
+    """
+    members, observed = _joint(prediction, y)
+    return _by_rows(scoringrules.vs_ensemble, observed, members, p=p, backend="numpy")
 
 
-def _joint(score: Callable[..., Any], samples: ArrayLike, y: ArrayLike, rows: int, **options: Any) -> Array:
-    members, observed = np.asarray(samples, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if members.ndim != 3:
-        raise ValueError(f"joint scores need samples of shape (n_samples, n, d); got shape {members.shape}.")
-    parts: Sequence[Any] = [
-        score(observed[i : i + rows], members[:, i : i + rows].swapaxes(0, 1), **options)
-        for i in range(0, len(observed), rows)
-    ]
+def crps_scorer(estimator: Any, X: Any, y: Any) -> float:
+    """Minus the mean CRPS, for ``scoring=`` in scikit-learn: greater is better."""
+    return -float(np.mean(estimator.crps(X, y)))
+
+
+def coverage_scorer(estimator: Any, X: Any, y: Any, level: float = 0.9) -> float:
+    """Minus the coverage error of the central intervals, for ``scoring=`` in scikit-learn: greater is better."""
+    return -coverage_error(estimator.predict_distribution(X), y, level)
+
+
+def _joint(prediction: Any, y: ArrayLike) -> tuple[Array, Array]:
+    """Read joint points (n, m, d) and observations (n, d)."""
+    members = prediction.points.swapaxes(0, 1) if hasattr(prediction, "points") else np.asarray(prediction, np.float64)
+    observed = np.asarray(y, dtype=np.float64)
+    if members.ndim != 3 or members.shape[1:] != observed.shape:
+        raise ValueError(
+            f"joint scores need samples of shape (n_samples, n, d) and y of shape (n, d); got shapes {members.shape} "
+            f"and {observed.shape}."
+        )
+    return members.swapaxes(0, 1), observed
+
+
+def _by_rows(score: Callable[..., Any], y: Array, members: Array, **options: Any) -> Array:
+    """Score rows in blocks whose arrays of pairs of members stay small (32 MB)."""
+    pairs = members[0].size * members.shape[1] if len(members) else 1
+    rows = max(1, (1 << 22) // pairs)
+    parts = [score(y[i : i + rows], members[i : i + rows], **options) for i in range(0, len(y), rows)]
     return np.concatenate([np.atleast_1d(part) for part in parts])
 
 
