@@ -406,6 +406,7 @@ class TestVectorField:
             ROW,
             sde_model.recipe_.steps(sde_model.recipe_.sampler),
             Draws(16, key, start=normal_points(16, 1)),
+            1,
             0,
             lambda rows, values: received.append(values),
         )

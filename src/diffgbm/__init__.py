@@ -3,9 +3,11 @@
 from diffgbm import metrics
 from diffgbm.calibration import ConformalDiffGBM
 from diffgbm.distribution import PredictiveDistribution
+from diffgbm.engine import warmup
 from diffgbm.errors import DiffGBMWarning
 from diffgbm.estimator import DiffGBM
 from diffgbm.joint import JointDistribution
+from diffgbm.persistence import ModelFileError, load
 from diffgbm.recipe import Recipe
 from diffgbm.samples import Samples
 
@@ -15,9 +17,12 @@ __all__ = [
     "DiffGBM",
     "DiffGBMWarning",
     "JointDistribution",
+    "ModelFileError",
     "PredictiveDistribution",
     "Recipe",
     "Samples",
     "__version__",
+    "load",
     "metrics",
+    "warmup",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,6 +17,8 @@ from diffgbm.engine import Draws, StepTable
 from diffgbm.errors import DiffGBMWarning, check_count
 from diffgbm.frames import row_index
 from diffgbm.methods import DistributionMethods, Laws
+from diffgbm.model import FittedModel
+from diffgbm.parallel import n_threads
 from diffgbm.recipe import NAMED, Recipe, resolve, resolve_sampler
 from diffgbm.sampler import Sampler
 from diffgbm.training import fit_model
@@ -275,13 +278,29 @@ class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         DiffGBM
             The fitted estimator.
         """
-        self.model_ = fit_model(self.get_params(deep=False), X, y, cat_idx, sample_weight, type(self).__name__)
-        self.n_features_in_ = self.model_.features.n_features
-        if self.model_.features.names is not None:
-            self.feature_names_in_ = np.array(self.model_.features.names, dtype=object)
+        params = self.get_params(deep=False)
+        return self._with_model(fit_model(params, X, y, cat_idx, sample_weight, type(self).__name__))
+
+    def _with_model(self, model: FittedModel) -> DiffGBM:
+        """Take a fitted model as one's own."""
+        self.model_ = model
+        self.n_features_in_ = model.features.n_features
+        if model.features.names is not None:
+            self.feature_names_in_ = np.array(model.features.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one compressed file, whole or not at all; ``diffgbm.load`` reads it.
+
+        The file holds data only and runs nothing when it is read; a loaded model draws the same samples to the last
+        bit.
+        """
+        from diffgbm.persistence import save
+
+        check_is_fitted(self)
+        save(self, path)
 
     def _encode(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -311,12 +330,12 @@ class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
 
     def _law_blocks(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> Iterator[Laws]:
         matrix, index = self._encode(X), row_index(X)
-        sampler = self._sampler({})
+        sampler, threads = self._sampler({}), n_threads(self.n_jobs)
         n_points = _POINTS[sampler.equation] if grid == "auto" else check_count("grid", grid, 2)
         for first in range(0, len(matrix), _LAW_ROWS):
             rows = slice(first, first + _LAW_ROWS)
             labels = None if index is None else index[rows]
-            yield self.model_.law(matrix[rows], sampler, n_points, labels, max(verbose, self.verbose))
+            yield self.model_.law(matrix[rows], sampler, n_points, labels, threads, max(verbose, self.verbose))
 
     def _response_names(self) -> tuple[str, ...]:
         return self.model_.response_names
@@ -333,6 +352,7 @@ class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         pf_ode: bool | None = None,
         velocity_stochasticity: float | None = None,
         velocity_stochasticity_schedule: str | None = None,
+        first_row: int = 0,
     ) -> Array:
         """Draw samples of y for each row.
 
@@ -361,6 +381,9 @@ class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
             Strength ``c`` of a stochastic interpolant.
         velocity_stochasticity_schedule : {"linear", "sqrt", "quadratic", "tent"}, optional
             Shape of its ``eps(t)``.
+        first_row : int
+            Position of the first row in a longer table that is sampled in pieces: the pieces then get the samples that
+            the whole table would.
 
         Returns
         -------
@@ -370,6 +393,7 @@ class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         matrix = self._encode(X)
         check_count("n_samples", n_samples, 1)
         check_count("n_parallel", n_parallel, 1)
+        check_count("first_row", first_row, 0)
         if seed is not None:
             check_count("seed", seed, 0)
         arguments = locals()
@@ -380,7 +404,8 @@ class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         def receive(rows: slice, values: Array) -> None:
             out[:, rows] = values.swapaxes(0, 1)
 
-        self.model_.integrate(matrix, steps, Draws(n_samples, key), max(int(verbose), self.verbose), receive)
+        draws = Draws(n_samples, key, first_row)
+        self.model_.integrate(matrix, steps, draws, n_threads(self.n_jobs), max(int(verbose), self.verbose), receive)
         return self.model_.response.squeeze(out)
 
     def predict(

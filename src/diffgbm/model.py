@@ -73,7 +73,9 @@ class FittedModel:
         """Boosting rounds kept for each response."""
         return [b.best_iteration if b.best_iteration > 0 else b.num_trees() for b in self.boosters]
 
-    def law(self, X: Array, sampler: Sampler, n_points: int, index: Any = None, verbose: int = 0) -> Laws:
+    def law(
+        self, X: Array, sampler: Sampler, n_points: int, index: Any = None, threads: int = 1, verbose: int = 0
+    ) -> Laws:
         """Predictive laws of encoded rows ``X`` (n, p), as ``n_points`` evenly spread points carried to the data.
 
         A scalar state meets evenly spread noise as well; several responses share random noise between rows.
@@ -85,7 +87,7 @@ class FittedModel:
 
         start = normal_points(n_points, self.n_responses)
         draws = Draws(n_points, key=0, start=start, shared=True, spread=self.n_responses == 1)
-        self.integrate(X, self.recipe.steps(sampler), draws, verbose, receive)
+        self.integrate(X, self.recipe.steps(sampler), draws, threads, verbose, receive)
         if self.response.is_1d:
             return PredictiveDistribution.from_points(points[:, :, 0], self.response_names[0], index)
         return JointDistribution(points, self.response_names, index)
@@ -98,16 +100,22 @@ class FittedModel:
         return ("y",) if self.n_responses == 1 else tuple(f"y{j}" for j in range(self.n_responses))
 
     def integrate(
-        self, X: Array, steps: StepTable, draws: Draws, verbose: int, receive: Callable[[slice, Array], None]
+        self,
+        X: Array,
+        steps: StepTable,
+        draws: Draws,
+        threads: int,
+        verbose: int,
+        receive: Callable[[slice, Array], None],
     ) -> None:
-        """Integrate ``steps`` for encoded rows ``X`` (n, p), block by block.
+        """Integrate ``steps`` for encoded rows ``X`` (n, p), block by block, ``threads`` blocks at a time.
 
         ``receive(rows, values)`` gets the samples (rows, n_samples, d) of each block in the user's units, from
         several threads at once.
         """
         integrator = self.engine.prepare(steps)
         # LightGBM brings threads of its own; the collapsed tables are integrated by ours
-        threads = 1 if isinstance(self.engine, LightGBMEngine) else n_threads(self.n_jobs)
+        threads = 1 if isinstance(self.engine, LightGBMEngine) else threads
 
         def work(first: int, last: int) -> None:
             rows = np.ascontiguousarray(X[first:last], dtype=np.float64)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import lightgbm as lgb
 import numpy as np
 
-from diffgbm.engine.forest import CannotCollapse, Forest
+from diffgbm.engine.forest import CannotCollapse, Forest, check_forest
 from diffgbm.guides import Guide
 from diffgbm.model import FittedModel
 from diffgbm.noise_levels import TimeSampling
@@ -229,9 +229,9 @@ def _booster(name: str, entries: Mapping[str, bytes], width: int) -> lgb.Booster
     """Read a booster; its text is checked by our own reader before LightGBM's, which trusts it, sees it."""
     text = entries[name].decode()
     try:
-        Forest.from_string(text).check(width)
+        check_forest(Forest.from_string(text), width)
     except CannotCollapse:
         pass
     except (ValueError, KeyError, IndexError) as error:
         raise ModelFileError(f"booster {name!r} is damaged: {error}.") from None
-    return lgb.Booster(params={"verbosity": -1}, model_str=text)
+    return lgb.Booster(model_str=text)

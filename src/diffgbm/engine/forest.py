@@ -176,3 +176,28 @@ def _set_starts(fields: Sequence[dict[str, str]]) -> Integers:
         if field.get("cat_boundaries")
     ]
     return _starts(np.concatenate(lengths) if lengths else np.empty(0, np.int64))
+
+
+def check_forest(forest: Forest, n_features: int) -> None:
+    """Raise ``ValueError`` unless every split and child of a forest read from a stranger's text can be followed.
+
+    Children come after their parents in LightGBM's numbering, so that a forest that passes has no cycles.
+    """
+    nodes, leaves = np.diff(forest.tree_nodes), np.diff(forest.tree_leaves)
+    sizes = {len(a) for a in (forest.feature, forest.decision, forest.left, forest.right, forest.threshold)}
+    if sizes != {int(forest.tree_nodes[-1])} or len(forest.value) != forest.tree_leaves[-1] or (nodes < 0).any():
+        raise ValueError("its trees hold more or fewer numbers than they say")
+    if forest.n_features > n_features or not ((forest.feature >= 0) & (forest.feature < n_features)).all():
+        raise ValueError(f"it splits on features beyond its {n_features}")
+    own = np.arange(len(forest.left)) - np.repeat(forest.tree_nodes[:-1], nodes)
+    for child in (forest.left, forest.right):
+        is_node = child >= 0
+        in_tree = np.where(is_node, child < np.repeat(nodes, nodes), ~child < np.repeat(leaves, nodes))
+        if not (in_tree & (~is_node | (child > own))).all():
+            raise ValueError("its trees are not trees")
+    categorical = (forest.decision & CATEGORICAL) > 0
+    sets = forest.threshold[categorical]
+    if len(sets) and not ((sets >= 0) & (sets < len(forest.set_start) - 1) & (sets == np.floor(sets))).all():
+        raise ValueError("it has splits on sets of categories that it does not hold")
+    if forest.set_start[-1] != len(forest.set_words) or not np.isfinite(forest.value).all():
+        raise ValueError("it holds values that are not numbers")
