@@ -54,6 +54,8 @@ def test_treeffuser_may_have_fewer_seeds():
     assert repeats[TREEFFUSER] < repeats[OURS] == repeats[RELEASED]
     (row, *_) = rows_of([record(c) for c in cells])
     assert row.seeds == f"{len(repeats[OURS])} (treeffuser {len(repeats[TREEFFUSER])})"
+    half = [record(c) for c in cells if c.package != TREEFFUSER or c.fold == 1]
+    assert set(rows_of(half)[0].sides) == {OURS, RELEASED}
 
 
 def test_packages_share_seeds_and_folds_and_repeats_do_not():

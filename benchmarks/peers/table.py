@@ -109,11 +109,10 @@ def _common(records: Sequence[Record], packages: Sequence[str]) -> dict[str, Sid
 
     by_package = {package: cells(package) for package in packages}
     shared = by_package[OURS].keys() & by_package[RELEASED].keys()
-    sides = {
-        package: Side(tuple(found[key] for key in sorted(shared & found.keys())))
-        for package, found in by_package.items()
-    }
-    return {package: side for package, side in sides.items() if side.records} if shared else {}
+    sides = {package: [found[key] for key in sorted(shared & found.keys())] for package, found in by_package.items()}
+    # a mean over fewer folds than ours would be another quantity
+    folds = {fold for fold, _, _ in shared}
+    return {package: Side(tuple(own)) for package, own in sides.items() if own and {r["fold"] for r in own} == folds}
 
 
 def report(records: Sequence[Record]) -> str:
