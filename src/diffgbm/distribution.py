@@ -135,7 +135,7 @@ class PredictiveDistribution:
 
     def pit(self, y: ArrayLike) -> Array:
         """Probability integral transform ``cdf(y)`` of one observation for each row: uniform if the laws are right."""
-        return self.cdf(self._observations(y))
+        return self.cdf(self.observations(y))
 
     def prob_between(self, low: ArrayLike, high: ArrayLike) -> Array:
         r""":math:`P(low < Y \le high)`."""
@@ -160,7 +160,7 @@ class PredictiveDistribution:
 
         :math:`\int (F(u) - 1\{u \ge y\})^2 du`, from ``low`` to ``high`` if only a part of the line matters.
         """
-        observed = self._observations(y)
+        observed = self.observations(y)
         knots, p = self._knots
         out = np.empty(len(self))
         for i in range(0, len(self), ROWS):
@@ -269,7 +269,7 @@ class PredictiveDistribution:
             f"got shape {at.shape}."
         )
 
-    def _observations(self, y: ArrayLike) -> Array:
+    def observations(self, y: ArrayLike) -> Array:
         """Read one observation for each row; (n, 1) is taken as (n,)."""
         observed = np.asarray(y, dtype=np.float64)
         if observed.shape == (len(self), 1):

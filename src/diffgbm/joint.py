@@ -101,7 +101,7 @@ class JointDistribution:
 
     def crps(self, y: ArrayLike, low: float = -np.inf, high: float = np.inf) -> Array:
         """CRPS of the marginals (between ``low`` and ``high``), shape (n, d)."""
-        observed = self._observations(y)
+        observed = self.observations(y)
         return self._each(lambda law, j: law.crps(observed[:, j], low, high))
 
     def logpdf(self, y: ArrayLike) -> Array:
@@ -109,7 +109,7 @@ class JointDistribution:
 
         A normal kernel on each point, with the row's covariance times :math:`m^{-2/(d+4)}` (Scott's rule).
         """
-        observed = self._observations(y)
+        observed = self.observations(y)
         _, m, d = self.points.shape
         centred = self.points - self.points.mean(axis=1)[:, None]
         covariance = np.einsum("nmj,nmk->njk", centred, centred) / m * m ** (-2.0 / (d + 4))
@@ -133,11 +133,11 @@ class JointDistribution:
 
     def energy_score(self, y: ArrayLike) -> Array:
         """Energy score of each row, shape (n,)."""
-        return metrics.energy_score(self.points.swapaxes(0, 1), self._observations(y))
+        return metrics.energy_score(self.points.swapaxes(0, 1), self.observations(y))
 
     def variogram_score(self, y: ArrayLike, p: float = 0.5) -> Array:
         """Variogram score of order ``p`` of each row, shape (n,)."""
-        return metrics.variogram_score(self.points.swapaxes(0, 1), self._observations(y), p)
+        return metrics.variogram_score(self.points.swapaxes(0, 1), self.observations(y), p)
 
     def expect(self, function: Callable[[Array], ArrayLike]) -> Array:
         """Expectation of a function of the joint draw: it maps points (n, m, d) to (n, m) or (n, m, ...)."""
@@ -162,7 +162,8 @@ class JointDistribution:
         frames = {name: self.marginal(j).to_frame(quantiles) for j, name in enumerate(self.names)}
         return need("pandas").concat(frames, axis=1)
 
-    def _observations(self, y: ArrayLike) -> Array:
+    def observations(self, y: ArrayLike) -> Array:
+        """Read one observation of all responses for each row."""
         observed = np.asarray(y, dtype=np.float64)
         if observed.shape != (len(self), len(self.names)):
             raise ValueError(f"y must have shape ({len(self)}, {len(self.names)}); got {observed.shape}.")

@@ -80,16 +80,9 @@ class DistributionMethods:
     def predict_cdf(self, X: Any, y: ArrayLike) -> Any:
         r""":math:`P(Y \le y \mid x)` at one value, one for each row, or a grid for each row (n, k)."""
         at = np.asarray(y, dtype=np.float64)
-        position = 0
-
-        def block(law: Laws) -> Array:
-            nonlocal position
-            rows = slice(position, position + len(law))
-            position += len(law)
-            shared = at.ndim == 0 or len(at) == 1 or (isinstance(law, JointDistribution) and at.ndim == 1)
-            return law.cdf(at if shared else at[rows])
-
-        return self._labelled(X, "cdf", self._map_laws(X, block))
+        if at.ndim == 0 or len(at) == 1 or (at.ndim == 1 and len(self._response_names()) > 1):
+            return self._labelled(X, "cdf", self._map_laws(X, lambda law: law.cdf(at)))
+        return self._labelled(X, "cdf", self._map_pairs(X, at, lambda law, own: law.cdf(own)))
 
     def predict_dist(self, X: Any, **options: Any) -> Laws:
         """Return the laws themselves: another name for ``predict_distribution``."""
@@ -129,7 +122,7 @@ class DistributionMethods:
 
     def crps(self, X: Any, y: Any) -> Any:
         """CRPS of each row, exact: shape (n,) or (n, d)."""
-        return self._labelled(X, "crps", self._score(X, y, lambda law, observed: law.crps(observed)))
+        return self._labelled(X, "crps", self._map_pairs(X, read_response(y)[1], lambda law, own: law.crps(own)))
 
     def compute_nll(
         self, X: Any, y: Any, n_samples: int | None = None, bandwidth: Any = None, verbose: bool | int = False
@@ -138,19 +131,20 @@ class DistributionMethods:
 
         ``n_samples``, ``bandwidth`` and ``verbose`` are accepted for the released package's sake.
         """
-        return -float(self._score(X, y, lambda law, observed: law.logpdf(observed)).sum())
-
-    def _score(self, X: Any, y: Any, function: Callable[[Any, Array], Array]) -> Array:
         observed = read_response(y)[1]
-        position = 0
+        return -float(self._map_pairs(X, observed, lambda law, own: law.logpdf(law.observations(own))).sum())
 
-        def block(law: Laws) -> Array:
-            nonlocal position
+    def _map_pairs(self, X: Any, values: Array, function: Callable[[Any, Array], Array]) -> Array:
+        """Apply ``function`` to each block's laws and its own rows of ``values``, and join the results."""
+        parts, position = [], 0
+        for law in self._law_blocks(X):
             rows = slice(position, position + len(law))
             position += len(law)
-            return function(law, observed[rows])
-
-        return self._map_laws(X, block)
+            if position <= len(values):
+                parts.append(function(law, values[rows]))
+        if position != len(values):
+            raise ValueError(f"y must have one entry for each of the {position} rows of X; it has {len(values)}.")
+        return np.concatenate(parts)
 
     def _labelled(self, X: Any, name: str, values: Array) -> Any:
         """Return a Series for a frame and one number for each row; arrays otherwise."""
@@ -174,7 +168,7 @@ class DistributionMethods:
 def _join(blocks: Sequence[Laws]) -> Laws:
     """Join the laws of consecutive blocks."""
     first = blocks[0]
-    index = None if first.index is None else np.concatenate([np.asarray(b.index) for b in blocks])
+    index = None if first.index is None else first.index.append([b.index for b in blocks[1:]])
     if isinstance(first, JointDistribution):
         return JointDistribution(np.concatenate([b.points for b in blocks]), first.names, index)  # type: ignore[union-attr]
     values = np.concatenate([b.values for b in blocks])  # type: ignore[union-attr]
