@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.model_selection import KFold, train_test_split
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
 
 from diffgbm.distribution import IntervalKind, PredictiveDistribution
 from diffgbm.errors import check_count, known
@@ -31,6 +31,7 @@ from diffgbm.table import read_response
 Array = NDArray[np.float64]
 
 METHODS = ("split", "cv")
+ONE_RESPONSE = "ConformalDiffGBM calibrates one response; fit one of them for each column of y."
 
 
 @dataclass(frozen=True)
@@ -42,24 +43,29 @@ class Groups:
     values: tuple[Any, ...]
 
     def of(self, X: Any, law: PredictiveDistribution) -> NDArray[np.intp]:
-        """Group of each row; a category that calibration never saw is -1."""
+        """Group of each row; a category that calibration never saw is -1, a missing number a group of its own."""
         if self.column is None:
             return np.zeros(len(law), dtype=np.intp)
-        number = _spread(law) if self.column == "spread" else _column(X, self.column)
+        values = grouped_by(self.column, X, law)
         if self.edges is not None:
-            return np.searchsorted(self.edges, np.asarray(number, dtype=np.float64))
+            number = np.asarray(values, dtype=np.float64)
+            return np.where(np.isnan(number), len(self.edges) + 1, np.searchsorted(self.edges, number))
         lookup = {value: i for i, value in enumerate(self.values)}
-        return np.array([lookup.get(value, -1) for value in number], dtype=np.intp)
+        return np.array([lookup.get(_label(value), -1) for value in values], dtype=np.intp)
 
     @classmethod
-    def learn(cls, column: int | str | None, X: Any, law: PredictiveDistribution, n_groups: int) -> Groups:
-        """Learn the groups from calibration rows: quantiles of a number, or the values of a category."""
+    def learn(
+        cls, column: int | str | None, Xs: list[Any], laws: list[PredictiveDistribution], n_groups: int
+    ) -> Groups:
+        """Learn the groups from all calibration rows: quantiles of a number, or the values of a category."""
         if column is None:
             return cls(None, None, ())
-        number = _spread(law) if column == "spread" else _column(X, column)
-        if number.dtype.kind in "fiu" and (column == "spread" or len(np.unique(number)) > n_groups):
-            return cls(column, np.quantile(number.astype(np.float64), np.arange(1, n_groups) / n_groups), ())
-        return cls(column, None, tuple(sorted(set(number.tolist()), key=str)))
+        values = np.concatenate([grouped_by(column, X, law) for X, law in zip(Xs, laws, strict=True)])
+        if values.dtype.kind in "fiu":
+            number = values[~np.isnan(values)].astype(np.float64)
+            if column == "spread" or len(np.unique(number)) > n_groups:
+                return cls(column, np.quantile(number, np.arange(1, n_groups) / n_groups), ())
+        return cls(column, None, tuple(sorted({_label(value) for value in values}, key=str)))
 
 
 def conformal_offset(scores: Array, coverage: float, group: str = "") -> float:
@@ -133,6 +139,8 @@ class ConformalDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> ConformalDiffGBM:
         """Fit the estimator on part of the rows (or on folds) and calibrate it on the others."""
+        if read_response(y)[1].shape[1:] not in ((), (1,)):
+            raise ValueError(ONE_RESPONSE)
         base = DiffGBM() if self.estimator is None else self.estimator
         seed = int(np.random.SeedSequence(self.seed).generate_state(1)[0] >> 1)
         rows = np.arange(_num_samples(X))
@@ -143,7 +151,8 @@ class ConformalDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
             splits = list(KFold(self.cv, shuffle=True, random_state=seed).split(rows))
         models, parts = [], []
         for train, held_out in splits:
-            model = clone(base).fit(_safe_indexing(X, train), _safe_indexing(y, train), **fit_params)
+            own = _check_method_params(X, fit_params, indices=train)
+            model = clone(base).fit(_safe_indexing(X, train), _safe_indexing(y, train), **own)
             models.append(model)
             parts.append((_safe_indexing(X, held_out), _safe_indexing(y, held_out)))
         return self._calibrate(models, parts)
@@ -158,8 +167,7 @@ class ConformalDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         self.models_ = models
         self.laws_ = [_scalar(model.predict_distribution(X)) for model, (X, _) in zip(models, parts, strict=True)]
         self.observed_ = [read_response(y)[1].reshape(len(law)) for law, (_, y) in zip(self.laws_, parts, strict=True)]
-        largest = max(range(len(parts)), key=lambda k: len(self.laws_[k]))
-        self.groups_ = Groups.learn(self.groups, parts[largest][0], self.laws_[largest], self.n_groups)
+        self.groups_ = Groups.learn(self.groups, [X for X, _ in parts], self.laws_, self.n_groups)
         self.group_ = [self.groups_.of(X, law) for (X, _), law in zip(parts, self.laws_, strict=True)]
         pits = np.concatenate([law.pit(y) for law, y in zip(self.laws_, self.observed_, strict=True)])
         self.pit_ = np.sort(pits)
@@ -191,6 +199,9 @@ class ConformalDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
             members = [s[own == g] for s, own in zip(scores, self.group_, strict=True)]
             label = "" if self.groups is None else f" in group {g} of {self.groups!r}"
             out[rows] = _conformal(members, [e[rows] for e in ends], coverage, label)
+        # a law far too wide may be narrowed to less than nothing: what is left then is its middle
+        turned = out[:, 0] > out[:, 1]
+        out[turned] = out[turned].mean(axis=1, keepdims=True)
         return self._table(X, out, ["lower", "upper"])
 
     def _scores(self, k: int, coverage: float, kind: IntervalKind) -> Array:
@@ -248,8 +259,18 @@ def _mixture(laws: list[PredictiveDistribution]) -> PredictiveDistribution:
 
 def _scalar(law: Any) -> PredictiveDistribution:
     if not isinstance(law, PredictiveDistribution):
-        raise ValueError("ConformalDiffGBM calibrates one response; fit one of them for each column of y.")
+        raise ValueError(ONE_RESPONSE)
     return law
+
+
+def grouped_by(column: int | str, X: Any, law: PredictiveDistribution) -> NDArray[Any]:
+    """What rows are grouped by: their predicted spread, or a column of X."""
+    return _spread(law) if column == "spread" else _column(X, column)
+
+
+def _label(value: Any) -> Any:
+    """Return a category as a plain value; what any library takes as missing is ``None``."""
+    return None if value is None or str(value) in ("nan", "NaT", "<NA>") else value
 
 
 def _spread(law: PredictiveDistribution) -> Array:
