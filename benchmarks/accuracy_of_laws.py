@@ -29,7 +29,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 FIGURE = ROOT / "docs" / "_static" / "accuracy_of_laws.png"
 QUANTILES = (0.05, 0.5, 0.95)
 RANDOM = (50, 200, 400, 1000)
-POINTS = (128, 256, 320, 512, 1024)
+POINTS = (144, 233, 256, 377, 610)
 METRICS = ("mean", "quantiles", "cdf", "crps")
 
 

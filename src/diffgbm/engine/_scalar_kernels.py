@@ -101,7 +101,7 @@ def integrate_block(
     counts = np.empty(at_once, np.int64)
     table = np.empty((n_cells + 1, width))
     flat = table.reshape(-1)
-    buffers = spread_buffers(len(spread.normals) // 2)
+    buffers = spread_buffers(spread.normals.shape[1])
     for first in range(0, X.shape[0], at_once):
         last = min(first + at_once, X.shape[0])
         answer(conditions, X, first, last, masks)
@@ -110,7 +110,7 @@ def integrate_block(
             flat[:] = 0.0
             scatter(leaves, hits[i - first, : counts[i - first]], np.uint64(width), flat)
             accumulate(table, n_cells)
-            if len(spread.normals) > 0:
+            if spread.normals.shape[1] > 0:
                 _, offset, stride = samples
                 spread_row(
                     table, lookup, knot_cell, steps, spread, start[offset::stride], buffers, out[i, offset::stride]

@@ -72,7 +72,7 @@ def spread_row(
         if e != 0.0:
             sort_roughly(state, keys, counts, ahead, other_keys)
         drift(table[knot_cell[k]], lookup, steps.scale[k], steps.linear[k], steps.gain[k], state, slope)
-        noise = spread.normals[spread.starts[k] : spread.starts[k] + n]
+        noise = spread.normals[k]
         if w == 0.0:
             for i in range(n):
                 state[i] += h * slope[i] + e * noise[i]

@@ -80,7 +80,7 @@ class LightGBMIntegrator:
             noise: Array | float = 0.0
             if e and spread is not None:
                 y = roughly_sorted(y[:, :, 0])[:, :, None]
-                noise = e * spread.normals[spread.starts[k] :][: len(samples), None]
+                noise = e * spread.normals[k][:, None]
             elif e:
                 noise = e * normals(draws.key, rows, samples, k + 1, d)
             drift = self.drift(X, y, k)
