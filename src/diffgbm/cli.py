@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,7 +33,12 @@ app = typer.Typer(
     help="Predict the whole distribution of a column of a table.",
 )
 
-RECIPES = {"flow": DiffGBM.flow, "score+": DiffGBM.score_plus, "published": DiffGBM.published, "edm": DiffGBM}
+RECIPES: dict[str, Callable[..., DiffGBM]] = {
+    "flow": DiffGBM.flow,
+    "score+": DiffGBM.score_plus,
+    "published": DiffGBM.published,
+    "edm": DiffGBM,
+}
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 
 TableFile = Annotated[Path, typer.Argument(help="CSV (.csv, .csv.gz), Parquet or Arrow/Feather file.")]

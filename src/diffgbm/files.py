@@ -135,7 +135,8 @@ class TableWriter:
     """Writes pieces of a table to a temporary file; ``write_table`` puts it in place when all is well."""
 
     def __init__(self, path: Path, kind: str) -> None:
-        self._path, self._kind, self._writer = path, kind, None
+        self._path, self._kind = path, kind
+        self._writer: Any = None
 
     def write(self, piece: Any) -> None:
         """Append a pyarrow table."""

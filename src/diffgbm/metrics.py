@@ -13,13 +13,19 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import numpy as np
-import scoringrules
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import kstest
 
 Array = NDArray[np.float64]
 
 SMALLEST_VARIANCE = 1e-12
+
+
+def _rules() -> Any:
+    """Import scoringrules when a score needs it: it brings numba along, which is slow to import."""
+    import scoringrules
+
+    return scoringrules
 
 
 class Law(Protocol):
@@ -75,7 +81,7 @@ class Ensemble:
         r""":math:`\frac1m \sum |x_i - y| - \frac{1}{2m^2} \sum |x_i - x_j|`; ``fair`` divides by m(m-1)."""
         members = np.moveaxis(self.samples, 0, -1)
         estimator = "pwm" if fair else "qd"
-        return np.asarray(scoringrules.crps_ensemble(np.asarray(y), members, estimator=estimator, backend="numpy"))
+        return np.asarray(_rules().crps_ensemble(np.asarray(y), members, estimator=estimator, backend="numpy"))
 
     def pit(self, y: ArrayLike) -> Array:
         """Fraction of samples at or below ``y``."""
@@ -201,7 +207,7 @@ def width(prediction: Any, level: float = 0.9) -> float:
 def interval_score(prediction: Any, y: ArrayLike, level: float = 0.9) -> Array:
     r"""Winkler's score of the central interval: its width plus :math:`2/(1 - level)` times what it misses."""
     low, high = central_interval(as_law(prediction, y), level)
-    return np.asarray(scoringrules.interval_score(np.asarray(y), low, high, 1.0 - level, backend="numpy"))
+    return np.asarray(_rules().interval_score(np.asarray(y), low, high, 1.0 - level, backend="numpy"))
 
 
 def q_mace(prediction: Any, y: ArrayLike) -> float:
@@ -239,7 +245,7 @@ def weighted_crps(prediction: Any, y: ArrayLike, weight: Callable[[Array], Array
     law, observed = as_law(prediction, y), np.asarray(y, dtype=np.float64)
     levels = (np.arange(256) + 0.5) / 256
     members = np.moveaxis(law.samples, 0, -1) if isinstance(law, Ensemble) else law.quantile(levels)
-    return _by_rows(scoringrules.owcrps_ensemble, observed, members, w_func=weight, backend="numpy")
+    return _by_rows(_rules().owcrps_ensemble, observed, members, w_func=weight, backend="numpy")
 
 
 def energy_score(prediction: Any, y: ArrayLike) -> Array:
@@ -248,7 +254,7 @@ def energy_score(prediction: Any, y: ArrayLike) -> Array:
     ``prediction`` holds joint samples (n_samples, n, d) or is a joint distribution.
     """
     members, observed = _joint(prediction, y)
-    return _by_rows(scoringrules.es_ensemble, observed, members, estimator="nrg", backend="numpy")
+    return _by_rows(_rules().es_ensemble, observed, members, estimator="nrg", backend="numpy")
 
 
 def variogram_score(prediction: Any, y: ArrayLike, p: float = 0.5) -> Array:
@@ -257,7 +263,7 @@ def variogram_score(prediction: Any, y: ArrayLike, p: float = 0.5) -> Array:
     ``prediction`` holds joint samples (n_samples, n, d) or is a joint distribution.
     """
     members, observed = _joint(prediction, y)
-    return _by_rows(scoringrules.vs_ensemble, observed, members, p=p, backend="numpy")
+    return _by_rows(_rules().vs_ensemble, observed, members, p=p, backend="numpy")
 
 
 def crps_scorer(estimator: Any, X: Any, y: Any) -> float:
