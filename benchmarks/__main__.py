@@ -16,6 +16,7 @@ from benchmarks.datasets import DataSetError
 COMMANDS: dict[str, str] = {
     "accuracy-of-laws": "benchmarks.accuracy_of_laws",
     "engine": "benchmarks.engine_speed",
+    "growth": "benchmarks.growth",
     "list": "benchmarks.listing",
     "peers": "benchmarks.peers.command",
 }

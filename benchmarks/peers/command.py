@@ -49,7 +49,7 @@ class Budget:
 BUDGETS: dict[str, Budget] = {
     "concrete": Budget(None, 6, 2),
     "energy": Budget(None, 6, 2),
-    "kin8nm": Budget(250, 2, 1),
+    "kin8nm": Budget(250, 4, 1),
     "california_housing": Budget(250, 2, 1),
 }
 """The comparison as it is committed."""

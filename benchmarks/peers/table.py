@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.datasets import DATA_SETS
 from benchmarks.peers.recipes import BOOSTING, OURS, RECIPES, RELEASED, RESIDUALIZER_C, TREEFFUSER
 
 Record = dict[str, Any]
@@ -90,7 +91,11 @@ class Row:
 def rows_of(records: Iterable[Record]) -> list[Row]:
     """Group records into table rows; only folds and repeats that ours and the released package have finished count."""
     records = list(records)
-    order = list(dict.fromkeys((r["data_set"], r["n_samples"]) for r in records))
+    names = list(DATA_SETS)
+    order = sorted(
+        {(r["data_set"], r["n_samples"]) for r in records},
+        key=lambda row: (names.index(row[0]) if row[0] in names else len(names), row),
+    )
     out = []
     for data_set, n_samples in order:
         for recipe in RECIPES.values():
@@ -185,6 +190,8 @@ def _summary(ratios: Sequence[Ratio]) -> str:
         f"folds. Our CRPS is within {LIMIT - 1.0:.0%} of the released package's, or better, on "
         f"{verdicts.count('within')} of {len(ratios)} rows"
     )
+    settled = sum(found.value + 2.0 * found.error <= LIMIT for found in ratios)
+    text += f" (on {settled} even at two standard errors more; the others are not settled by these seeds)"
     for verdict, meaning in (("worse", "worse by more than seeds explain"), ("unclear", "worse within two errors")):
         if verdict in verdicts:
             text += f"; {meaning} on {verdicts.count(verdict)}"
