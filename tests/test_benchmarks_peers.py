@@ -187,7 +187,8 @@ def test_table_means_over_folds_and_tells_noise_from_difference():
     assert compared.verdict == "worse"
     text = report(found)
     assert "| a | flow | 1.6 | 1.5 |  | 1.067 ± 0.009 |" in text
-    assert "on 0 of 1 rows; worse by more than seeds explain on 1" in text
+    assert "on 0 of 1 rows (on 0 even at two standard errors more" in text
+    assert "; worse by more than seeds explain on 1." in text
 
 
 def test_table_uses_only_what_both_have_finished():
