@@ -108,8 +108,8 @@ def table(result: dict[str, Any]) -> str:
     lines = [
         "# Growth of the cost of sampling",
         "",
-        "`python -m benchmarks growth`: whole `sample` calls on california_housing, one thread, shortest of three. Rows",
-        "at 200 samples each, in milliseconds for 1,000 rows; samples for 200 rows, in units of 200 samples.",
+        "`python -m benchmarks growth`: whole `sample` calls on california_housing, one thread, shortest of three.",
+        "Rows at 200 samples each, in milliseconds for 1,000 rows; samples for 200 rows, in units of 200 samples.",
         "",
         "| model | "
         + " | ".join(f"{n:,} rows" for n in ROWS)
