@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from diffgbm.engine import Draws, StepTable
+from diffgbm.engine.stored import lightgbm_of
 from diffgbm.errors import DiffGBMWarning, check_count
 from diffgbm.frames import row_index
 from diffgbm.methods import DistributionMethods, Laws
@@ -241,7 +242,7 @@ class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
     @property
     def boosters_(self) -> list[lgb.Booster]:
         """The boosters of the noise model, one for each response."""
-        return list(self.model_.boosters)
+        return [lightgbm_of(booster) for booster in self.model_.boosters]
 
     @property
     def n_iterations_(self) -> list[int]:

@@ -20,6 +20,7 @@ from sklearn.model_selection import KFold, train_test_split
 
 from diffgbm.engine import TreeSum
 from diffgbm.engine.forest import CannotCollapse
+from diffgbm.engine.stored import AnyBooster
 from diffgbm.errors import DiffGBMWarning, known
 from diffgbm.recipe import RESIDUALIZER_A
 
@@ -45,8 +46,8 @@ class Guide:
         Smallest conditional scale that is believed.
     """
 
-    mean_models: tuple[tuple[lgb.Booster, ...], ...]
-    scale_models: tuple[tuple[lgb.Booster, ...], ...]
+    mean_models: tuple[tuple[AnyBooster, ...], ...]
+    scale_models: tuple[tuple[AnyBooster, ...], ...]
     centre: Array
     spread: Array
     scale_floor: Array
@@ -182,7 +183,7 @@ def _train(
     return lgb.train(params, data, rounds, valid_sets=[valid], callbacks=[lgb.early_stopping(patience, verbose=False)])
 
 
-def _average(boosters: Sequence[lgb.Booster]) -> Average:
+def _average(boosters: Sequence[AnyBooster]) -> Average:
     """Return the mean of the folds' predictions as a function of rows (n, p)."""
     try:
         return TreeSum(boosters, [1.0 / len(boosters)] * len(boosters))

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-import lightgbm as lgb
 import numpy as np
 from numpy.typing import NDArray
 
 from diffgbm.distribution import PredictiveDistribution
 from diffgbm.engine import Draws, Engine, LightGBMEngine, StepTable, make_engine
 from diffgbm.engine.factory import Kind
+from diffgbm.engine.stored import AnyBooster
 from diffgbm.guides import Guide
 from diffgbm.joint import JointDistribution
 from diffgbm.parallel import block_rows, map_blocks, n_threads
@@ -50,7 +50,7 @@ class FittedModel:
     response: ResponseTable
     guide: Guide | None
     recipe: Recipe
-    boosters: tuple[lgb.Booster, ...]
+    boosters: tuple[AnyBooster, ...]
     engine_kind: Kind
     n_jobs: int | None
     engine: Engine = field(init=False, repr=False, compare=False)

@@ -1,34 +1,30 @@
 """Model files: one compressed file that holds data only, and is read without running any of it.
 
-A file is a zip archive: ``manifest.json`` (arguments, recipe, the table's schema, versions), the boosters in LightGBM's
-text form, and ``checksum``, the SHA-256 of all the rest. Nothing is unpickled and nothing is written to disk when it is
-read. Every number survives exactly, so that a loaded model draws the same samples to the last bit.
+A file is a zip archive of ``manifest.json`` (arguments, recipe, the table's schema, versions) and the boosters in
+LightGBM's text form. It ends in the SHA-256 of all the bytes before. Nothing is unpickled and nothing is written to
+disk when it is read. Every number survives exactly, so that a loaded model draws the same samples to the last bit.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
-import tempfile
+import re
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import lightgbm as lgb
 import numpy as np
 
-from diffgbm.engine.forest import CannotCollapse, Forest, check_forest
-from diffgbm.guides import Guide
-from diffgbm.model import FittedModel
-from diffgbm.noise_levels import TimeSampling
-from diffgbm.paths import GaussianPath
-from diffgbm.recipe import Recipe
-from diffgbm.sampler import Sampler
-from diffgbm.table import FeatureTable, ResponseTable
+from diffgbm.engine.stored import AnyBooster, text_of
+from diffgbm.schema import read_model
+from diffgbm.whole_files import replacing
 
 if TYPE_CHECKING:
     from diffgbm.estimator import DiffGBM
@@ -39,7 +35,8 @@ VERSION = 1
 
 LARGEST_RATIO = 200
 """Text of boosters shrinks to a third; an entry that claims to shrink more than this is no model."""
-MOST_ENTRIES = 100_000
+_DIGITS = 64
+_NAME = re.compile(r"manifest\.json|noise/\d+\.txt|(mean|scale)/\d+/\d+\.txt")
 
 
 class ModelFileError(ValueError):
@@ -48,48 +45,119 @@ class ModelFileError(ValueError):
 
 def save(estimator: DiffGBM, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to ``path``, whole or not at all."""
-    target = Path(path)
-    entries = _entries(estimator)
-    entries["checksum"] = _checksum(entries).encode()
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-                for name, content in entries.items():
-                    archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    content = pack(_entries(estimator))
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def load(path: str | os.PathLike[str]) -> DiffGBM:
-    """Read an estimator that ``save`` wrote; raise ``ModelFileError`` for anything else."""
+    """Read a model that ``DiffGBM.save`` wrote.
+
+    Nothing in the file is run. A file that is cut short, altered, made up or of a later version is refused.
+
+    Parameters
+    ----------
+    path : str or path
+        The model file.
+
+    Returns
+    -------
+    DiffGBM
+        The fitted estimator; its samples and laws are those of the saved one, to the last bit.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is anything but a model file that this version can read.
+    """
     from diffgbm.estimator import DiffGBM
 
-    entries = _read(Path(path))
-    manifest = _manifest(entries, Path(path))
+    file = Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(f"There is no model file {str(path)!r}.")
     try:
-        estimator = DiffGBM(**manifest["params"])
-        return estimator._with_model(_model(manifest, entries))
-    except ModelFileError:
-        raise
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise ModelFileError(f"{path} is damaged: its manifest does not describe a model ({error!r}).") from None
+        entries = unpack(file.read_bytes())
+        manifest = _manifest(entries)
+        model = read_model(manifest, entries)
+        return DiffGBM(**manifest["params"])._with_model(model)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path} {error}") from None
+    except KeyError as error:
+        raise ModelFileError(f"{path} is damaged: it lacks {error}.") from None
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise ModelFileError(f"{path} is damaged: {' '.join(str(error).split())[:300]}.") from None
+
+
+def pack(entries: Mapping[str, bytes]) -> bytes:
+    """Write a zip archive whose comment is the checksum of everything before it."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in entries.items():
+            # a ZipInfo of its own has no date: the same model makes the same file
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, compresslevel=6)
+        archive.comment = b"0" * _DIGITS
+    body = buffer.getvalue()[:-_DIGITS]
+    return body + hashlib.sha256(body).hexdigest().encode()
+
+
+def unpack(content: bytes) -> dict[str, bytes]:
+    """Read all entries of an archive, in no more than a multiple of its own size of memory."""
+    if not content.startswith(b"PK\x03\x04"):
+        raise ModelFileError("is not a model file.")
+    body = content[:-_DIGITS]
+    if content[-_DIGITS:] != hashlib.sha256(body).hexdigest().encode():
+        raise ModelFileError("was cut short or altered: its checksum does not match its content.")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            infos = archive.infolist()
+            _check_entries(infos, len(content))
+            return {info.filename: archive.read(info) for info in infos}
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+        raise ModelFileError(f"is damaged: {error}.") from None
+
+
+def _check_entries(infos: Sequence[zipfile.ZipInfo], size: int) -> None:
+    """Refuse strange names and entries that claim to be larger than text can be."""
+    names = [info.filename for info in infos]
+    if strange := [name for name in names if not _NAME.fullmatch(name)]:
+        raise ModelFileError(f"is not a model file: it holds {strange[0][:80]!r}.")
+    if len(set(names)) < len(names):
+        raise ModelFileError("is damaged: two entries have the same name.")
+    if any(info.compress_type not in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED) for info in infos):
+        raise ModelFileError("is not a model file: it is compressed in another way.")
+    claimed = sum(info.file_size for info in infos)
+    if sum(info.compress_size for info in infos) > size or claimed > LARGEST_RATIO * size:
+        raise ModelFileError(f"is refused: it claims to hold {claimed:,} bytes.")
+
+
+def _manifest(entries: Mapping[str, bytes]) -> dict[str, Any]:
+    if "manifest.json" not in entries:
+        raise ModelFileError("is not a model file: it has no manifest.")
+    try:
+        manifest = json.loads(entries["manifest.json"])
+    except (ValueError, RecursionError):
+        raise ModelFileError("is damaged: its manifest is not JSON.") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ModelFileError(f"is not a model file: its manifest does not say {FORMAT!r}.")
+    found = manifest.get("version")
+    if type(found) is not int or not 1 <= found <= VERSION:
+        raise ModelFileError(
+            f"has format version {found!r}; this diffgbm ({version('diffgbm')}) reads versions up to {VERSION}. "
+            "Install a newer diffgbm."
+        )
+    return manifest
 
 
 def _entries(estimator: DiffGBM) -> dict[str, bytes]:
+    """Lay out a fitted estimator as the entries of a file."""
     model = estimator.model_
     texts: dict[str, bytes] = {}
 
-    def store(name: str, booster: lgb.Booster) -> str:
-        best = booster.best_iteration
-        texts[name] = booster.model_to_string(num_iteration=best if best > 0 else -1).encode()
+    def store(name: str, booster: AnyBooster) -> str:
+        texts[name] = text_of(booster).encode()
         return name
 
-    def store_all(kind: str, groups: Sequence[Sequence[lgb.Booster]]) -> list[list[str]]:
+    def store_all(kind: str, groups: Sequence[Sequence[AnyBooster]]) -> list[list[str]]:
         return [[store(f"{kind}/{j}/{k}.txt", b) for k, b in enumerate(group)] for j, group in enumerate(groups)]
 
     guide = None
@@ -115,123 +183,12 @@ def _entries(estimator: DiffGBM) -> dict[str, bytes]:
 
 def _plain(value: Any, where: str) -> Any:
     """Return ``value`` as JSON can hold it; refuse what it cannot."""
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
-    if isinstance(value, np.generic):
-        value = value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item, f"{where}.{key}") for key, item in value.items()}
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: _plain(item, f"{where}.{key}") for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
     raise TypeError(f"{where} is a {type(value).__name__}, which a model file cannot hold: it holds numbers and text.")
-
-
-def _checksum(entries: Mapping[str, bytes]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(entries):
-        digest.update(f"{name}\0{len(entries[name])}\0".encode() + entries[name])
-    return digest.hexdigest()
-
-
-def _read(path: Path) -> dict[str, bytes]:
-    """Read all entries into memory; nothing is extracted, and no entry may claim to be larger than it can be."""
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no model file {str(path)!r}.")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            infos = archive.infolist()
-            names = [info.filename for info in infos]
-            if len(names) > MOST_ENTRIES or len(set(names)) < len(names):
-                raise ModelFileError(f"{path} is damaged: too many entries, or entries of the same name.")
-            for info in infos:
-                if info.file_size > LARGEST_RATIO * info.compress_size + 4096:
-                    raise ModelFileError(f"{path} is refused: {info.filename!r} claims {info.file_size:,} bytes.")
-            entries = {info.filename: archive.read(info) for info in infos}
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(f"{path} is not a model file, or was cut short or altered: {error}.") from None
-    except Exception as error:  # zlib.error has no common base with the others
-        raise ModelFileError(f"{path} is damaged: {error}.") from None
-    stated = entries.pop("checksum", b"").decode("ascii", "replace")
-    if "manifest.json" not in entries:
-        raise ModelFileError(f"{path} is not a model file: it has no manifest.")
-    if stated != _checksum(entries):
-        raise ModelFileError(f"{path} is damaged: its checksum does not match its content.")
-    return entries
-
-
-def _manifest(entries: Mapping[str, bytes], path: Path) -> dict[str, Any]:
-    try:
-        manifest = json.loads(entries["manifest.json"])
-    except (ValueError, RecursionError):
-        raise ModelFileError(f"{path} is damaged: its manifest is not JSON.") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ModelFileError(f"{path} is not a model file: its manifest does not say {FORMAT!r}.")
-    found = manifest.get("version")
-    if not isinstance(found, int) or not 1 <= found <= VERSION:
-        raise ModelFileError(
-            f"{path} has format version {found!r}; this diffgbm ({version('diffgbm')}) reads versions 1 to {VERSION}. "
-            "Install the diffgbm that wrote it, or a newer one."
-        )
-    return manifest
-
-
-def _model(manifest: Mapping[str, Any], entries: Mapping[str, bytes]) -> FittedModel:
-    features, response, recipe = manifest["features"], manifest["response"], manifest["recipe"]
-    n, d = features["n_features"], len(response["scale"])
-    params = manifest["params"]
-    guide = None
-    if manifest["guide"] is not None:
-        stored = manifest["guide"]
-        guide = Guide(
-            _boosters(stored["mean"], entries, n),
-            _boosters(stored["scale"], entries, n),
-            *(np.array(stored[name], dtype=np.float64) for name in ("centre", "spread", "scale_floor")),
-        )
-    width = d + n + (2 if recipe["noise_features"] == "raw_time_log_std" else 1)
-    return FittedModel(
-        FeatureTable(
-            n,
-            None if features["names"] is None else tuple(features["names"]),
-            tuple(None if levels is None else tuple(levels) for levels in features["levels"]),
-        ),
-        ResponseTable(
-            None if response["names"] is None else tuple(response["names"]),
-            bool(response["is_1d"]),
-            np.array(response["location"], dtype=np.float64),
-            np.array(response["scale"], dtype=np.float64),
-        ),
-        guide,
-        Recipe(
-            **{
-                **recipe,
-                "path": GaussianPath(**recipe["path"]),
-                "times": TimeSampling(**recipe["times"]),
-                "sampler": Sampler(**recipe["sampler"]),
-            }
-        ),
-        tuple(_booster(name, entries, width) for name in manifest["boosters"]),
-        params["engine"],
-        params["n_jobs"],
-    )
-
-
-def _boosters(
-    names: Sequence[Sequence[str]], entries: Mapping[str, bytes], width: int
-) -> tuple[tuple[lgb.Booster, ...], ...]:
-    return tuple(tuple(_booster(name, entries, width) for name in group) for group in names)
-
-
-def _booster(name: str, entries: Mapping[str, bytes], width: int) -> lgb.Booster:
-    """Read a booster; its text is checked by our own reader before LightGBM's, which trusts it, sees it."""
-    text = entries[name].decode()
-    try:
-        check_forest(Forest.from_string(text), width)
-    except CannotCollapse:
-        pass
-    except (ValueError, KeyError, IndexError) as error:
-        raise ModelFileError(f"booster {name!r} is damaged: {error}.") from None
-    return lgb.Booster(model_str=text)

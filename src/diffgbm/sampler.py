@@ -34,6 +34,7 @@ SCHEDULES: dict[str, Callable[[Array], Array]] = {
 """Shapes of the stochasticity ``eps(t)/c``; all vanish at the data endpoint (paper, Proposition 2)."""
 
 METHODS = ("euler", "heun")
+Equation = Literal["ode", "sde", "interpolant"]
 
 _LARGEST_CORRECTION = 1.0
 
@@ -56,7 +57,7 @@ class Sampler:
 
     method: str = "euler"
     n_steps: int = 50
-    equation: Literal["ode", "sde", "interpolant"] = "sde"
+    equation: Equation = "sde"
     strength: float = 0.0
     schedule: str = "linear"
 

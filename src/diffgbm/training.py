@@ -33,7 +33,7 @@ def fit_model(
 ) -> FittedModel:
     """Fit everything; ``params`` are the estimator's arguments, ``owner`` its name for messages."""
     recipe = resolve(params)
-    _check_arguments(params)
+    check_arguments(params)
     features, matrix = FeatureTable.learn(X, cat_idx, owner)
     weights = None
     if sample_weight is not None:
@@ -133,7 +133,7 @@ _COUNTS = {
 """Arguments that are integers, with the least they may be."""
 
 
-def _check_arguments(params: Mapping[str, Any]) -> None:
+def check_arguments(params: Mapping[str, Any]) -> None:
     """Check what LightGBM and numpy would only complain about in their own words."""
     known("residualize", params["residualize"], RESIDUALIZE)
     known("engine", params["engine"], get_args(Kind))

@@ -6,13 +6,12 @@ import warnings
 from collections.abc import Sequence
 from typing import Literal
 
-import lightgbm as lgb
-
 from diffgbm.engine.base import Engine
 from diffgbm.engine.collapse_engine import CollapseEngine, VectorForest
-from diffgbm.engine.forest import CannotCollapse, Forest
+from diffgbm.engine.forest import CannotCollapse
 from diffgbm.engine.lightgbm_engine import LightGBMEngine, LightGBMField
 from diffgbm.engine.prune import check_states
+from diffgbm.engine.stored import AnyBooster, forest_of
 from diffgbm.errors import DiffGBMWarning
 
 Kind = Literal["auto", "collapse", "lightgbm"]
@@ -20,7 +19,7 @@ Mix = Literal["mean", "mixture"]
 
 
 def make_engine(
-    groups: Sequence[Sequence[lgb.Booster]], kind: Kind = "auto", mix: Mix = "mean", n_jobs: int = 1
+    groups: Sequence[Sequence[AnyBooster]], kind: Kind = "auto", mix: Mix = "mean", n_jobs: int = 1
 ) -> Engine:
     """Make an engine of fitted boosters.
 
@@ -57,13 +56,10 @@ def make_engine(
     return LightGBMEngine([LightGBMField(field, n_jobs) for field in fields])
 
 
-def _collapse_engine(fields: Sequence[Sequence[Sequence[lgb.Booster]]]) -> CollapseEngine:
+def _collapse_engine(fields: Sequence[Sequence[Sequence[AnyBooster]]]) -> CollapseEngine:
     d = len(fields[0][0])
     engine = CollapseEngine(
-        [
-            VectorForest.average([[Forest.from_booster(booster) for booster in group] for group in field])
-            for field in fields
-        ]
+        [VectorForest.average([[forest_of(booster) for booster in group] for group in field]) for field in fields]
     )
     for field in engine.fields:
         check_states(field.forest, d)

@@ -74,15 +74,15 @@ class Forest(WritableArrays):
 
     @classmethod
     def from_string(cls, model: str) -> Forest:
-        """Read LightGBM's text format. All numbers of one kind are parsed in one go, which is what makes it fast."""
-        header, *trees = model.split("\nTree=")
-        _check(header)
-        if trees:
-            trees[-1] = trees[-1].partition("\nend of trees")[0]
-        fields = [dict(line.partition("=")[::2] for line in tree.split("\n")) for tree in trees]
-        if any(field.get("is_linear", "0") != "0" for field in fields):
-            raise CannotCollapse("linear_tree: leaves hold linear models, not constants")
+        """Read LightGBM's text format."""
+        header, trees = split_text(model)
+        fields = [tree_fields(tree) for tree in trees]
+        check_sum(header, fields)
+        return cls.from_fields(header, fields)
 
+    @classmethod
+    def from_fields(cls, header: str, fields: Sequence[dict[str, str]]) -> Forest:
+        """Read the splits and leaves of trees. All numbers of one kind are parsed in one go, which makes it fast."""
         leaves = np.array([int(field["num_leaves"]) for field in fields], dtype=np.int64)
         sets = np.array([int(field.get("num_cat", "0")) for field in fields], dtype=np.int64)
         decision = _integers(fields, "decision_type")
@@ -94,7 +94,7 @@ class Forest(WritableArrays):
         if "\naverage_output" in header:  # random forests: the mean of the trees
             value /= max(1, len(fields))
         return cls(
-            n_features=int(_header(header, "max_feature_idx")) + 1,
+            n_features=int(header_value(header, "max_feature_idx")) + 1,
             tree_nodes=tree_nodes,
             tree_leaves=_starts(leaves),
             feature=_integers(fields, "split_feature"),
@@ -143,17 +143,39 @@ def _starts(lengths: Integers) -> Integers:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def _header(header: str, name: str) -> str:
+def split_text(model: str) -> tuple[str, list[str]]:
+    """Split LightGBM's text into its header and the text of each tree."""
+    header, *trees = model.split("\nTree=")
+    if trees:
+        trees[-1] = trees[-1].partition("\nend of trees")[0]
+    return header, trees
+
+
+def tree_fields(tree: str) -> dict[str, str]:
+    """Read the lines ``name=value`` of a tree."""
+    return dict(line.partition("=")[::2] for line in tree.split("\n"))
+
+
+def header_value(header: str, name: str) -> str:
+    """Return a value of the header, empty if it is not there."""
     found = re.search(rf"^{name}=(.*)$", header, flags=re.MULTILINE)
     return found.group(1) if found else ""
 
 
-def _check(header: str) -> None:
-    if _header(header, "num_tree_per_iteration") not in ("", "1"):
+def check_sum(header: str, fields: Sequence[dict[str, str]]) -> None:
+    """Raise unless the booster is the plain sum of the leaves of its trees."""
+    if header_value(header, "num_tree_per_iteration") not in ("", "1"):
         raise ValueError("a booster must predict one number, not several classes")
-    words = _header(header, "objective").split() or ["custom"]
+    words = header_value(header, "objective").split() or ["custom"]
     if words[0] not in IDENTITY_OBJECTIVES or "sqrt" in words:
         raise CannotCollapse(f"objective {' '.join(words)!r} transforms the sum of the leaves")
+    if any(field.get("is_linear", "0") != "0" for field in fields):
+        raise CannotCollapse("linear_tree: leaves hold linear models, not constants")
+
+
+def parse_numbers(words: str) -> Array:
+    """Read numbers separated by spaces."""
+    return np.fromstring(words, dtype=np.float64, sep=" ")
 
 
 def _joined(fields: Sequence[dict[str, str]], name: str) -> str:
@@ -161,7 +183,7 @@ def _joined(fields: Sequence[dict[str, str]], name: str) -> str:
 
 
 def _numbers(fields: Sequence[dict[str, str]], name: str) -> Array:
-    return np.fromstring(_joined(fields, name), dtype=np.float64, sep=" ")
+    return parse_numbers(_joined(fields, name))
 
 
 def _integers(fields: Sequence[dict[str, str]], name: str) -> Integers:
@@ -176,28 +198,3 @@ def _set_starts(fields: Sequence[dict[str, str]]) -> Integers:
         if field.get("cat_boundaries")
     ]
     return _starts(np.concatenate(lengths) if lengths else np.empty(0, np.int64))
-
-
-def check_forest(forest: Forest, n_features: int) -> None:
-    """Raise ``ValueError`` unless every split and child of a forest read from a stranger's text can be followed.
-
-    Children come after their parents in LightGBM's numbering, so that a forest that passes has no cycles.
-    """
-    nodes, leaves = np.diff(forest.tree_nodes), np.diff(forest.tree_leaves)
-    sizes = {len(a) for a in (forest.feature, forest.decision, forest.left, forest.right, forest.threshold)}
-    if sizes != {int(forest.tree_nodes[-1])} or len(forest.value) != forest.tree_leaves[-1] or (nodes < 0).any():
-        raise ValueError("its trees hold more or fewer numbers than they say")
-    if forest.n_features > n_features or not ((forest.feature >= 0) & (forest.feature < n_features)).all():
-        raise ValueError(f"it splits on features beyond its {n_features}")
-    own = np.arange(len(forest.left)) - np.repeat(forest.tree_nodes[:-1], nodes)
-    for child in (forest.left, forest.right):
-        is_node = child >= 0
-        in_tree = np.where(is_node, child < np.repeat(nodes, nodes), ~child < np.repeat(leaves, nodes))
-        if not (in_tree & (~is_node | (child > own))).all():
-            raise ValueError("its trees are not trees")
-    categorical = (forest.decision & CATEGORICAL) > 0
-    sets = forest.threshold[categorical]
-    if len(sets) and not ((sets >= 0) & (sets < len(forest.set_start) - 1) & (sets == np.floor(sets))).all():
-        raise ValueError("it has splits on sets of categories that it does not hold")
-    if forest.set_start[-1] != len(forest.set_words) or not np.isfinite(forest.value).all():
-        raise ValueError("it holds values that are not numbers")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import lightgbm as lgb
 import numpy as np
 
 from diffgbm.engine.base import Mixture
 from diffgbm.engine.random import normals, positions
 from diffgbm.engine.spread import roughly_sorted, spread_noise
 from diffgbm.engine.steps import Array, Draws, StepTable
+from diffgbm.engine.stored import AnyBooster
 
-Group = Sequence[lgb.Booster]
+Group = Sequence[AnyBooster]
 """One booster for each response coordinate."""
 
 CHUNK = 1 << 22

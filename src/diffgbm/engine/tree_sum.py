@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import lightgbm as lgb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +11,7 @@ from diffgbm.engine.conditions import n_questions
 from diffgbm.engine.forest import Forest, concatenate
 from diffgbm.engine.prune import Pruned, prune
 from diffgbm.engine.steps import Array
+from diffgbm.engine.stored import AnyBooster, forest_of
 
 
 class TreeSum:
@@ -24,8 +24,8 @@ class TreeSum:
         One for each booster; all 1 if not given.
     """
 
-    def __init__(self, boosters: Sequence[lgb.Booster], weights: Sequence[float] | None = None) -> None:
-        forests = [Forest.from_booster(booster) for booster in boosters]
+    def __init__(self, boosters: Sequence[AnyBooster], weights: Sequence[float] | None = None) -> None:
+        forests = [forest_of(booster) for booster in boosters]
         self.pruned = plain(concatenate(forests, [1.0] * len(forests) if weights is None else weights))
 
     def __call__(self, X: Array) -> Array:

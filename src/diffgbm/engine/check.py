@@ -1,0 +1,203 @@
+"""Checks of a booster's text that a stranger may have written: can both readers, ours and LightGBM's, follow it.
+
+LightGBM trusts the text it is given: a wrong offset, child or number of values is read as memory that is not there. So
+everything that it takes on trust is checked here first.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from diffgbm.engine.forest import CATEGORICAL, Forest, Integers, header_value, parse_numbers, split_text, tree_fields
+
+HEADER = frozenset(
+    [
+        "tree",
+        "version",
+        "num_class",
+        "num_tree_per_iteration",
+        "label_index",
+        "max_feature_idx",
+        "feature_names",
+        "feature_infos",
+        "tree_sizes",
+    ]
+)
+HEADER_OPTIONS = frozenset({"objective", "average_output", "monotone_constraints"})
+"""The lines of a header."""
+
+NODE_FIELDS = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
+NODE_NOTES = ("split_gain", "internal_value", "internal_weight", "internal_count")
+LEAF_NOTES = ("leaf_weight", "leaf_count")
+LINEAR_FIELDS = ("leaf_const", "num_features", "leaf_features", "leaf_coeff")
+REQUIRED = frozenset({"num_leaves", "num_cat", "leaf_value", "is_linear", "shrinkage", *NODE_FIELDS})
+KNOWN = REQUIRED | {"cat_boundaries", "cat_threshold", *NODE_NOTES, *LEAF_NOTES, *LINEAR_FIELDS}
+"""The lines of a tree. LightGBM reads no more than these 22."""
+
+END = "\nend of trees\n"
+"""Here a text must end: LightGBM's notes on the training, which may follow, can crash it when they are not its own."""
+
+_COUNT = re.compile(r"[0-9]{1,9}")
+_CONTROL = bytes({*range(32), 127} - {10})
+
+
+def check_text(text: str, n_features: int) -> tuple[str, list[dict[str, str]], Forest]:
+    """Raise ``ValueError`` unless ``text`` is a well-formed booster of ``n_features``; return what was read of it."""
+    raw = text.encode()
+    if len(raw.translate(None, _CONTROL)) != len(raw):
+        raise ValueError("it holds control characters")
+    if text.count(END) != 1 or not text.endswith(END):
+        raise ValueError("it does not end where its trees end")
+    header, trees = split_text(text)
+    _check_header(header, trees, n_features)
+    fields = [_checked_fields(tree, number) for number, tree in enumerate(trees)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)  # numpy's word for text that is not a number
+        try:
+            forest = Forest.from_fields(header, fields)
+            _check_notes(fields)
+        except (DeprecationWarning, IndexError):
+            raise ValueError("it holds something that is not a number") from None
+    check_forest(forest, n_features)
+    _check_sets(fields, forest)
+    for field in fields:
+        if field["is_linear"] == "1":
+            _check_linear(field, n_features)
+    return header, fields, forest
+
+
+def check_forest(forest: Forest, n_features: int) -> None:
+    """Raise ``ValueError`` unless every split and child can be followed and every tree is a tree.
+
+    Children come after their parents in LightGBM's numbering, so that a forest that passes has no cycles.
+    """
+    nodes, leaves = np.diff(forest.tree_nodes), np.diff(forest.tree_leaves)
+    sizes = {len(a) for a in (forest.feature, forest.decision, forest.left, forest.right, forest.threshold)}
+    if sizes != {int(forest.tree_nodes[-1])} or len(forest.value) != forest.tree_leaves[-1] or (nodes < 0).any():
+        raise ValueError("its trees hold more or fewer numbers than they say")
+    if forest.n_features != n_features or not _within(forest.feature, 0, n_features):
+        raise ValueError(f"it splits on features beyond its {n_features}")
+    if not _within(forest.decision, 0, 12):
+        raise ValueError("it holds splits of no known kind")
+    if not (np.isfinite(forest.value).all() and np.isfinite(forest.threshold).all()):
+        raise ValueError("it holds values that are not finite numbers")
+    first_node, first_leaf = (np.repeat(s[:-1], nodes) for s in (forest.tree_nodes, forest.tree_leaves))
+    own = np.arange(len(forest.left)) - first_node
+    parents_of_nodes, parents_of_leaves = [], []
+    for child in (forest.left, forest.right):
+        is_node = child >= 0
+        in_tree = np.where(is_node, child < np.repeat(nodes, nodes), ~child < np.repeat(leaves, nodes))
+        if not (in_tree & (~is_node | (child > own))).all():
+            raise ValueError("its trees are not trees")
+        parents_of_nodes.append((child + first_node)[is_node])
+        parents_of_leaves.append((~child + first_leaf)[~is_node])
+    for parents in (parents_of_nodes, parents_of_leaves):
+        if (np.bincount(np.concatenate(parents)) > 1).any():
+            raise ValueError("its trees are not trees: some nodes have two parents")
+
+
+def _check_header(header: str, trees: Sequence[str], n_features: int) -> None:
+    lines = [line.split("=") for line in header.split("\n") if line]
+    names = [line[0] for line in lines]
+    if (
+        names[:1] != ["tree"]
+        or len(set(names)) < len(names)
+        or max(map(len, lines)) > 2
+        or not HEADER <= set(names) <= HEADER | HEADER_OPTIONS
+    ):
+        raise ValueError("it does not begin as LightGBM's text does")
+    # LightGBM jumps to its trees by these sizes
+    if header_value(header, "tree_sizes") != " ".join(str(len(tree.encode()) + len("Tree=\n")) for tree in trees):
+        raise ValueError("its trees are not where it says")
+    if header_value(header, "num_class") != "1" or header_value(header, "num_tree_per_iteration") != "1":
+        raise ValueError("it predicts more than one number")
+    if any(len(header_value(header, name).split(" ")) != n_features for name in ("feature_names", "feature_infos")):
+        raise ValueError(f"it does not name {n_features} features")
+
+
+def _checked_fields(tree: str, number: int) -> dict[str, str]:
+    """Read the lines of a tree; each must be there once, with as many values as the tree has nodes or leaves."""
+    lines = tree.split("\n")
+    fields = tree_fields("\n".join(lines[1:-2]))
+    if (
+        lines[0] != str(number)
+        or lines[-2:] != ["", ""]
+        or len(fields) != len(lines) - 3
+        or not REQUIRED <= fields.keys() <= KNOWN
+    ):
+        raise ValueError(f"tree {number} is not written as LightGBM writes it")
+    leaves, sets = _count(fields["num_leaves"]), _count(fields["num_cat"])
+    linear = fields["is_linear"] == "1"
+    counts = {
+        **dict.fromkeys((*NODE_FIELDS, *NODE_NOTES), leaves - 1),
+        **dict.fromkeys(("leaf_value", "leaf_const", "num_features"), leaves),
+        **dict.fromkeys(LEAF_NOTES if leaves > 1 else (), leaves),
+        "cat_boundaries": sets + 1,
+    }
+    if (
+        leaves < 1
+        or fields["is_linear"] not in ("0", "1")
+        or any(name in fields and _n_values(fields[name]) != n for name, n in counts.items())
+        or any((name in fields) != bool(sets) for name in ("cat_boundaries", "cat_threshold"))
+        or any((name in fields) != linear for name in LINEAR_FIELDS)
+    ):
+        raise ValueError(f"tree {number} holds more or fewer numbers than it says")
+    return fields
+
+
+def _check_notes(fields: Sequence[dict[str, str]]) -> None:
+    """Check that what only LightGBM reads are numbers too."""
+    for name in (*NODE_NOTES, *LEAF_NOTES, "shrinkage"):
+        lines = [field[name] for field in fields if field.get(name)]
+        if not np.isfinite(parse_numbers(" ".join(lines))).all():
+            raise ValueError(f"its {name} are not finite numbers")
+
+
+def _check_sets(fields: Sequence[dict[str, str]], forest: Forest) -> None:
+    """Check that each split on categories has its bit set, and each set its words, within its own tree."""
+    sets = np.array([int(field["num_cat"]) for field in fields], dtype=np.int64)
+    last_set = np.cumsum(sets)
+    categorical = (forest.decision & CATEGORICAL) > 0
+    nodes = np.diff(forest.tree_nodes)
+    chosen = forest.threshold[categorical]
+    low, high = (np.repeat(ends, nodes)[categorical] for ends in (last_set - sets, last_set))
+    if not ((chosen >= low) & (chosen < high) & (chosen == np.floor(chosen))).all():
+        raise ValueError("it splits on sets of categories that it does not hold")
+    for field in fields:
+        if field["num_cat"] != "0":
+            ends, words = _integers(field["cat_boundaries"]), _integers(field["cat_threshold"])
+            if ends[0] != 0 or ends[-1] != len(words) or (np.diff(ends) < 0).any() or not _within(words, 0, 1 << 32):
+                raise ValueError("its sets of categories are not sets")
+
+
+def _check_linear(field: dict[str, str], n_features: int) -> None:
+    """Check the linear models in a tree's leaves."""
+    counts, features = _integers(field["num_features"]), _integers(field["leaf_features"])
+    coefficients = [float(word) for word in field["leaf_coeff"].split()]
+    constants = [float(word) for word in field["leaf_const"].split()]
+    if (counts < 0).any() or not counts.sum() == len(features) == len(coefficients):
+        raise ValueError("its linear leaves hold more or fewer numbers than they say")
+    if not _within(features, 0, n_features) or not np.isfinite([*coefficients, *constants]).all():
+        raise ValueError("its linear leaves cannot be followed")
+
+
+def _count(word: str) -> int:
+    if not _COUNT.fullmatch(word):
+        raise ValueError(f"{word[:20]!r} is not a count")
+    return int(word)
+
+
+def _n_values(line: str) -> int:
+    return line.count(" ") + 1 if line else 0
+
+
+def _integers(line: str) -> Integers:
+    return np.array([int(word) for word in line.split()], dtype=np.int64)
+
+
+def _within(values: Integers, low: int, high: int) -> bool:
+    return bool(((values >= low) & (values < high)).all())
