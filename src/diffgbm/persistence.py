@@ -111,9 +111,15 @@ def unpack(content: bytes) -> dict[str, bytes]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             infos = archive.infolist()
             _check_entries(infos, len(content))
-            return {info.filename: archive.read(info) for info in infos}
+            return {info.filename: _entry(archive, info) for info in infos}
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
         raise ModelFileError(f"is damaged: {error}.") from None
+
+
+def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """Read an entry of no more than the size that it claims, which ``ZipFile.read`` would only check afterwards."""
+    with archive.open(info) as file:
+        return file.read(info.file_size)
 
 
 def _check_entries(infos: Sequence[zipfile.ZipInfo], size: int) -> None:
@@ -160,6 +166,9 @@ def _entries(estimator: DiffGBM) -> dict[str, bytes]:
     def store_all(kind: str, groups: Sequence[Sequence[AnyBooster]]) -> list[list[str]]:
         return [[store(f"{kind}/{j}/{k}.txt", b) for k, b in enumerate(group)] for j, group in enumerate(groups)]
 
+    for j, level in ((j, level) for j, levels in enumerate(model.features.levels) for level in levels or ()):
+        if isinstance(level, tuple):  # JSON would make it a list
+            raise TypeError(f"column {j} has the category {level!r}; a model file holds numbers and text.")
     guide = None
     if model.guide is not None:
         guide = {
