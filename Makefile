@@ -21,7 +21,7 @@ $(VENV)/.installed-%: pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$*]"
 	@touch $@
 
-demo: $(VENV)/.installed-plot ## learn p(y | x) on embedded data, print scores, save demo.png
+demo: $(VENV)/.installed-demo ## learn p(y | x) on embedded data, print scores, save demo.png
 	@echo "== demo: fits two tables, scores them beside a constant-variance baseline, saves demo.png"
 	@$(BIN)/python -m diffgbm.demo
 
