@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import csv as plain_csv
+import gzip
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from diffgbm.optional import need
+from diffgbm.whole_files import check_folder, replacing
 
 KINDS = {".csv": "csv", ".csv.gz": "csv", ".parquet": "parquet", ".feather": "feather", ".arrow": "feather"}
 """What a file name's ending says about its content."""
+
+BLOCK_BYTES = 1 << 23
+"""Bytes of a CSV file that are held at a time."""
 
 
 class TableFileError(ValueError):
@@ -27,47 +32,78 @@ def kind_of(path: Path) -> str:
     raise TableFileError(f"{path}: the name must end in one of {', '.join(KINDS)}.")
 
 
-def read_table(path: Path, types: Mapping[str, str] | None = None, columns: Sequence[str] | None = None) -> Any:
-    """Read a whole table as a pyarrow table.
+def column_names(path: Path) -> list[str]:
+    """Return the names of a file's columns without reading its rows; refuse names that occur twice."""
+    names: list[str] = _names(path)
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise TableFileError(f"{path}: there are two columns {twice[0]!r}.")
+    return names
+
+
+def read_table(path: Path, columns: Sequence[str], types: Mapping[str, str] | None = None) -> Any:
+    """Read columns of a table as one pyarrow table, those of a CSV file as guessed from all its rows.
 
     Parameters
     ----------
     path : Path
         The file.
+    columns : sequence of str
+        Columns to read.
     types : mapping of str to {"number", "text"}, optional
         How columns of a CSV file are to be read; the others are guessed.
-    columns : sequence of str, optional
-        Columns to read, all of them if not given.
     """
-    pieces = list(read_pieces(path, types=types, columns=columns, rows=None))
-    return need("pyarrow").concat_tables(pieces) if len(pieces) > 1 else pieces[0]
+    return need("pyarrow").concat_tables(list(read_pieces(path, columns, types)))
 
 
 def read_pieces(
-    path: Path,
-    types: Mapping[str, str] | None = None,
-    columns: Sequence[str] | None = None,
-    rows: int | None = 50_000,
+    path: Path, columns: Sequence[str], types: Mapping[str, str] | None = None, rows: int | None = None
 ) -> Iterator[Any]:
-    """Yield a table in pieces of about ``rows`` rows, holding no more than a piece; whole if ``rows`` is ``None``."""
+    """Yield a table in pieces of at most ``rows`` rows, holding little more than a piece; whole if it is ``None``."""
+    pyarrow = need("pyarrow")
+    reader = {"csv": _csv, "parquet": _parquet, "feather": _feather}[_existing(path)]
+    try:
+        for piece in reader(path, list(columns), types or {}, rows):
+            step = rows or max(1, len(piece))
+            for first in range(0, max(1, len(piece)), step):
+                yield piece.slice(first, step)
+    except (pyarrow.ArrowException, OSError, EOFError) as error:
+        raise _explained(path, error) from None
+
+
+def _existing(path: Path) -> str:
+    """Return the kind of a file that is there and not empty."""
+    kind = kind_of(path)
     if not path.is_file():
         raise TableFileError(f"{path}: there is no such file.")
     if path.stat().st_size == 0:
         raise TableFileError(f"{path}: the file is empty.")
-    reader = {"csv": _csv, "parquet": _parquet, "feather": _feather}[kind_of(path)]
-    pyarrow = need("pyarrow")
+    return kind
+
+
+def _names(path: Path) -> list[str]:
+    kind, pyarrow = _existing(path), need("pyarrow")
     try:
-        yield from reader(path, types or {}, columns, rows)
+        if kind == "parquet":
+            return list(need("pyarrow.parquet").read_schema(path).names)
+        if kind == "feather":
+            with pyarrow.memory_map(str(path)) as source, pyarrow.ipc.open_file(source) as file:
+                return list(file.schema.names)
+        # what a bad row says is of interest only to who reads the rows
+        skip = need("pyarrow.csv").ParseOptions(invalid_row_handler=lambda row: "skip", newlines_in_values=True)
+        with _open_csv(path, parse_options=skip) as stream:
+            return list(stream.schema.names)
     except (pyarrow.ArrowException, OSError, EOFError) as error:
-        raise TableFileError(f"{path}: {_one_line(error)}") from None
+        raise _explained(path, error) from None
 
 
-def column_names(path: Path) -> list[str]:
-    """Return the names of a file's columns without reading its rows."""
-    return next(iter(read_pieces(path, rows=64))).column_names
+def _open_csv(path: Path, **options: Any) -> Any:
+    csv = need("pyarrow.csv")
+    source = need("pyarrow").input_stream(str(path), compression="gzip" if _is_gzipped(path) else None)
+    return csv.open_csv(source, csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES), **options)
 
 
-def _csv(path: Path, types: Mapping[str, str], columns: Sequence[str] | None, rows: int | None) -> Iterator[Any]:
+def _csv(path: Path, columns: list[str], types: Mapping[str, str], rows: int | None) -> Iterator[Any]:
     arrow, csv = need("pyarrow"), need("pyarrow.csv")
     bad: list[Any] = []
 
@@ -77,66 +113,99 @@ def _csv(path: Path, types: Mapping[str, str], columns: Sequence[str] | None, ro
 
     wanted = {"number": arrow.float64(), "text": arrow.string()}
     options = {
-        "parse_options": csv.ParseOptions(invalid_row_handler=remember),
+        "parse_options": csv.ParseOptions(invalid_row_handler=remember, newlines_in_values=True),
         "convert_options": csv.ConvertOptions(
             column_types={name: wanted[kind] for name, kind in types.items()},
-            include_columns=None if columns is None else list(columns),
+            include_columns=columns,
             strings_can_be_null=True,
+            # true and false are two words like any others: whatever their spelling, they are read the same each time
+            true_values=[],
+            false_values=[],
         ),
     }
     try:
         if rows is None:
-            yield csv.read_csv(path, csv.ReadOptions(use_threads=False), **options)
+            source = arrow.input_stream(str(path), compression="gzip" if _is_gzipped(path) else None)
+            yield csv.read_csv(source, csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES), **options)
             return
-        # a first block that is too small guesses types from too few rows
-        with csv.open_csv(path, csv.ReadOptions(use_threads=False, block_size=1 << 23), **options) as stream:
+        with _open_csv(path, **options) as stream:
+            empty = True
             for batch in stream:
-                yield from _split(arrow.Table.from_batches([batch]), rows)
-    except (arrow.ArrowException, ValueError) as error:
+                empty = False
+                yield arrow.Table.from_batches([batch])
+            if empty:
+                yield stream.schema.empty_table()
+    except arrow.ArrowException as error:
         if bad:
-            row = bad[0]
-            line = "" if row.number is None else f" line {row.number}"
+            line = _line_of(path, bad[0].number)
             raise TableFileError(
-                f"{path}:{line} has {row.actual_columns} values where {row.expected_columns} are expected."
+                f"{path}: line {line} has {bad[0].actual_columns} values where {bad[0].expected_columns} are expected."
             ) from None
-        raise TableFileError(f"{path}: {_one_line(error)}") from None
+        raise _explained(path, error) from None
 
 
-def _parquet(path: Path, types: Mapping[str, str], columns: Sequence[str] | None, rows: int | None) -> Iterator[Any]:
+def _parquet(path: Path, columns: list[str], types: Mapping[str, str], rows: int | None) -> Iterator[Any]:
     arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
     with parquet.ParquetFile(path) as file:
         if rows is None or file.metadata.num_rows == 0:
-            yield file.read(columns=None if columns is None else list(columns))
+            yield file.read(columns=columns)
             return
-        for batch in file.iter_batches(batch_size=rows, columns=None if columns is None else list(columns)):
+        for batch in file.iter_batches(batch_size=rows, columns=columns):
             yield arrow.Table.from_batches([batch])
 
 
-def _feather(path: Path, types: Mapping[str, str], columns: Sequence[str] | None, rows: int | None) -> Iterator[Any]:
+def _feather(path: Path, columns: list[str], types: Mapping[str, str], rows: int | None) -> Iterator[Any]:
     arrow = need("pyarrow")
     with arrow.memory_map(str(path)) as source, arrow.ipc.open_file(source) as file:
         for i in range(file.num_record_batches):
-            piece = arrow.Table.from_batches([file.get_batch(i)])
-            piece = piece if columns is None else piece.select(list(columns))
-            yield from _split(piece, rows)
+            yield arrow.Table.from_batches([file.get_batch(i)]).select(columns)
         if file.num_record_batches == 0:
-            yield file.schema.empty_table()
+            yield file.schema.empty_table().select(columns)
 
 
-def _split(table: Any, rows: int | None) -> Iterator[Any]:
-    if rows is None or len(table) <= rows:
-        yield table
-        return
-    for first in range(0, len(table), rows):
-        yield table.slice(first, rows)
+def _explained(path: Path, error: BaseException) -> TableFileError:
+    """Say in one line what a reader complains about, with line and column where it knows them."""
+    if isinstance(error, TableFileError):
+        return error
+    text = " ".join(str(error).split())
+    found = re.search(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\w+): (.*)", text)
+    if not found:
+        return TableFileError(f"{path}: cannot be read: {text}")
+    column, row, kind, reason = found.groups()
+    line = "" if row is None else f"line {_line_of(path, int(row))}, "
+    wanted = "a number" if kind in ("double", "int64") else "text in UTF-8"
+    return TableFileError(f"{path}: {line}column {_names(path)[int(column)]!r} must hold {wanted}: {reason}.")
+
+
+def _line_of(path: Path, row: int | None) -> int | str:
+    """Find the line of the file on which the ``row``-th row that is not blank ends; the header is the first."""
+    if row is None:
+        return "(unknown)"
+    opener = gzip.open if _is_gzipped(path) else open
+    with opener(path, "rt", encoding="utf-8", errors="replace", newline="") as file:
+        reader = plain_csv.reader(file)
+        count = 0
+        try:
+            for values in reader:
+                count += bool(values)
+                if count == row:
+                    return reader.line_num
+        except plain_csv.Error:
+            pass
+    return "(unknown)"
+
+
+def _is_gzipped(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")
 
 
 class TableWriter:
-    """Writes pieces of a table to a temporary file; ``write_table`` puts it in place when all is well."""
+    """Writes pieces of a table, all with the columns of the first, to a file."""
 
-    def __init__(self, path: Path, kind: str) -> None:
-        self._path, self._kind = path, kind
+    def __init__(self, path: Path) -> None:
+        self._path, self._kind = path, kind_of(path)
         self._writer: Any = None
+        self._sink: Any = None
 
     def write(self, piece: Any) -> None:
         """Append a pyarrow table."""
@@ -150,40 +219,29 @@ class TableWriter:
         arrow = need("pyarrow")
         if self._kind == "feather":
             return arrow.ipc.new_file(str(self._path), schema)
-        sink = arrow.output_stream(str(self._path), compression="gzip" if self._gzipped else None)
-        return need("pyarrow.csv").CSVWriter(sink, schema)
-
-    @property
-    def _gzipped(self) -> bool:
-        return self._path.name.endswith(".gz")
+        self._sink = arrow.output_stream(str(self._path), compression="gzip" if _is_gzipped(self._path) else None)
+        return need("pyarrow.csv").CSVWriter(self._sink, schema)
 
     def close(self) -> None:
         """Finish the file."""
-        if self._writer is not None:
-            self._writer.close()
+        for part in (self._writer, self._sink):
+            if part is not None:
+                part.close()
 
 
 @contextmanager
 def write_table(path: Path) -> Iterator[TableWriter]:
     """Open ``path`` for writing pieces; it appears whole when the block ends well, and not at all otherwise."""
-    kind = kind_of(path)
-    if not path.parent.is_dir():
-        raise TableFileError(f"{path}: there is no folder {path.parent}.")
-    ending = ".gz" if path.name.endswith(".gz") else ""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=ending)
-    except OSError as error:
-        raise TableFileError(f"{path}: cannot be written ({error.strerror}).") from None
-    os.close(handle)
-    writer = TableWriter(Path(name), kind)
-    try:
-        yield writer
-        writer.close()
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    check_output(path)
+    with replacing(path) as temporary:
+        writer = TableWriter(temporary)
+        try:
+            yield writer
+        finally:
+            writer.close()
 
 
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
+def check_output(path: Path) -> None:
+    """Refuse a file that could not be written, before any work is done for it."""
+    kind_of(path)
+    check_folder(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-EXTRAS = {"matplotlib": "plot", "matplotlib.pyplot": "plot", "pandas": "bench"}
+EXTRAS = {"matplotlib": "plot", "matplotlib.pyplot": "plot", "pandas": "bench", "pyarrow": "cli", "typer": "cli"}
 
 
 def need(module: str) -> Any:

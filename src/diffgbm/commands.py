@@ -1,0 +1,297 @@
+"""The commands: a table in; a model file, intervals, quantiles, probabilities and samples out."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgbm.columns import feature_names, pieces, target_values, training_table
+from diffgbm.errors import DiffGBMWarning, check_count, choose, known
+from diffgbm.estimator import DiffGBM
+from diffgbm.evaluation import Scores
+from diffgbm.files import TableFileError, check_output, write_table
+from diffgbm.optional import need
+from diffgbm.parallel import n_threads
+from diffgbm.persistence import load
+from diffgbm.progress import progress_bar
+from diffgbm.whole_files import check_folder
+
+typer = need("typer")
+arrow = need("pyarrow")
+
+Array = NDArray[np.float64]
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Predict the whole distribution of a column of a table.",
+)
+
+RECIPES: dict[str, Callable[..., DiffGBM]] = {
+    "flow": DiffGBM.flow,
+    "score+": DiffGBM.score_plus,
+    "published": DiffGBM.published,
+    "edm": DiffGBM,
+}
+PIECE = 4_000_000
+"""Numbers that are held at a time (32 MB): points of laws, or samples."""
+LAW_POINTS = 256
+
+TableFile = Annotated[Path, typer.Argument(help="CSV (.csv, .csv.gz), Parquet or Arrow/Feather file.")]
+ModelFile = Annotated[Path, typer.Argument(help="A model that 'diffgbm fit' wrote.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
+Targets = Annotated[list[str], typer.Option("--target", "-t", help="Column to predict; repeat for several.")]
+Keep = Annotated[list[str], typer.Option("--keep", help="Column of the input to carry over; repeat for several.")]
+Drop = Annotated[list[str], typer.Option("--drop", help="Column to leave out of the features; repeat for several.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Jobs = Annotated[int, typer.Option(help="Threads; -1 takes all cores.")]
+
+
+@app.command()
+def fit(
+    table: TableFile,
+    target: Targets,
+    output: Output,
+    recipe: Annotated[str, typer.Option(help=f"One of {', '.join(RECIPES)}.")] = "flow",
+    drop: Drop = [],  # noqa: B006  # typer reads the default, nobody writes to it
+    option: Annotated[
+        list[str], typer.Option("--set", help="Argument of DiffGBM, e.g. num_leaves=63; repeat for several.")
+    ] = [],  # noqa: B006
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Learn the distribution of --target given the other columns, and write a model file.
+
+    Text columns become categories; leave out what is no feature with --drop.
+    """
+    started = time.perf_counter()
+    silence(quiet)
+    check_folder(output)
+    make = choose("--recipe", recipe, RECIPES)
+    common = {"seed": check_count("--seed", seed, 0), "n_jobs": jobs, "verbose": int(not quiet and not as_json)}
+    model = make(**{**common, **settings(option)})
+    X, y = training_table(table, target, drop)
+    model.fit(X, y).set_params(verbose=0).save(output)
+    say(
+        {"output": str(output), "rows": len(X), "bytes": output.stat().st_size, **facts(model)},
+        f"{output}: learned {', '.join(target)} from {len(X):,} rows and {X.num_columns} columns "
+        f"in {time.perf_counter() - started:.1f} s ({output.stat().st_size / 1e6:.2f} MB).",
+        quiet,
+        as_json,
+    )
+
+
+@app.command()
+def predict(
+    model: ModelFile,
+    table: TableFile,
+    output: Output,
+    quantiles: Annotated[str | None, typer.Option(help="Levels, separated by commas, e.g. .05,.5,.95.")] = None,
+    interval: Annotated[float | None, typer.Option(help="Coverage of a central interval, e.g. .9.")] = None,
+    mean: Annotated[bool, typer.Option("--mean", help="The mean.")] = False,
+    prob_below: Annotated[float | None, typer.Option(help="The probability of at most this value.")] = None,
+    keep: Keep = [],  # noqa: B006
+    jobs: Jobs = -1,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Write means, quantiles, intervals or probabilities of each row; mean and 90% interval if nothing is asked."""
+    silence(quiet)
+    levels = None if quantiles is None else quantile_levels(quantiles)
+    if interval is not None and not 0.0 < interval < 1.0:
+        raise TableFileError(f"--interval must lie between 0 and 1, e.g. .9; got {interval:g}.")
+    if prob_below is not None and not math.isfinite(prob_below):
+        raise TableFileError(f"--prob-below must be a finite number; got {prob_below:g}.")
+    if levels is None and interval is None and prob_below is None and not mean:
+        mean, interval = True, 0.9
+    loaded = loaded_model(model, jobs)
+
+    def columns(X: Any) -> dict[str, Array]:
+        law = loaded.predict_distribution(X)
+        parts: dict[str, Array] = {}
+        if mean:
+            parts["mean"] = law.mean()
+        if levels is not None:
+            values = law.quantile(levels)
+            parts |= {f"q{q:g}": values[..., k] for k, q in enumerate(levels)}
+        if interval is not None:
+            ends = law.interval(interval)
+            parts |= {"lower": ends[..., 0], "upper": ends[..., 1]}
+        if prob_below is not None:
+            parts["prob_below"] = law.cdf(prob_below)
+        return parts
+
+    transform(loaded, table, output, keep, columns, LAW_POINTS, quiet, as_json)
+
+
+@app.command()
+def sample(
+    model: ModelFile,
+    table: TableFile,
+    output: Output,
+    n: Annotated[int, typer.Option("-n", "--samples", help="Samples for each row.")] = 1000,
+    keep: Keep = [],  # noqa: B006
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Draw samples for each row: columns s0, s1, ..."""
+    silence(quiet)
+    check_count("--samples", n, 1)
+    check_count("--seed", seed, 0)
+    loaded = loaded_model(model, jobs)
+    first = 0
+
+    def columns(X: Any) -> dict[str, Array]:
+        nonlocal first
+        drawn = loaded.sample(X, n, seed=seed, first_row=first)
+        first += len(X)
+        return {f"s{k}": values for k, values in enumerate(drawn)}
+
+    transform(loaded, table, output, keep, columns, n, quiet, as_json)
+
+
+@app.command()
+def evaluate(model: ModelFile, table: TableFile, jobs: Jobs = -1, quiet: Quiet = False, as_json: Json = False) -> None:
+    """Score a model on a table that holds the target: CRPS, skill, coverage, calibration."""
+    silence(quiet)
+    loaded = loaded_model(model, jobs)
+    names = loaded.model_.response_names
+    scores = Scores(names)
+    with progress_bar(None, "evaluate", not (quiet or as_json), "row") as bar:
+        for X, piece in pieces(loaded, table, rows_at_once(loaded, LAW_POINTS), targets=names):
+            y = np.column_stack([target_values(table, name, piece.column(name), scores.rows) for name in names])
+            scores.add(loaded.predict_distribution(X), y)
+            bar.update(len(y))
+    found = scores.summary()
+    say(found, scores.table(found), quiet, as_json)
+
+
+@app.command()
+def inspect(model: ModelFile, as_json: Json = False) -> None:
+    """Say what a model file holds."""
+    found = {"file": str(model), **facts(load(model)), "bytes": model.stat().st_size}
+    lines = (f"{name:<10} {', '.join(map(str, v)) if isinstance(v, list) else v}" for name, v in found.items())
+    say(found, "\n".join(lines), False, as_json)
+
+
+@app.command()
+def demo(output: Annotated[Path, typer.Option("--output", "-o", help="Picture to write.")] = Path("demo.png")) -> None:
+    """Learn two embedded tables, print scores, save a picture."""
+    from diffgbm.demo import main as run_demo
+
+    check_folder(output)
+    need("matplotlib.pyplot")
+    run_demo(str(output))
+
+
+def loaded_model(path: Path, jobs: int) -> DiffGBM:
+    """Load a model to be asked with ``jobs`` threads."""
+    n_threads(jobs)
+    model: DiffGBM = load(path).set_params(n_jobs=jobs)
+    feature_names(model)
+    return model
+
+
+def rows_at_once(model: DiffGBM, numbers: int) -> int:
+    """Rows of a piece, if each row needs ``numbers`` for each response."""
+    return max(1, PIECE // (numbers * model.model_.n_responses))
+
+
+def transform(
+    model: DiffGBM,
+    table: Path,
+    output: Path,
+    keep: Sequence[str],
+    columns: Callable[[Any], dict[str, Array]],
+    numbers: int,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Write ``columns`` of a table's features piece by piece into ``output``, and say so."""
+    check_output(output)
+    rows = 0
+    with write_table(output) as writer, progress_bar(None, "rows", not (quiet or as_json), "row") as bar:
+        for X, piece in pieces(model, table, rows_at_once(model, numbers), keep):
+            kept = {name: piece.column(name) for name in keep}
+            found = named(columns(X), model)
+            if both := kept.keys() & found.keys():
+                raise TableFileError(f"--keep: the output has a column {sorted(both)[0]!r} of its own.")
+            writer.write(arrow.table({**kept, **found}))
+            rows += len(X)
+            bar.update(len(X))
+    say({"output": str(output), "rows": rows}, f"{output}: {rows:,} rows.", quiet, as_json)
+
+
+def named(parts: dict[str, Array], model: DiffGBM) -> dict[str, Array]:
+    """Put the response's name before each column if there are several responses."""
+    if model.model_.response.is_1d:
+        return parts
+    names = model.model_.response_names
+    return {f"{name}_{key}": values[:, j] for key, values in parts.items() for j, name in enumerate(names)}
+
+
+def quantile_levels(text: str) -> list[float]:
+    """Read levels separated by commas."""
+    try:
+        levels = [float(part) for part in text.split(",")]
+    except ValueError:
+        levels = []
+    if not levels or not all(0.0 <= level <= 1.0 for level in levels):
+        raise TableFileError(f"--quantiles must be levels from 0 to 1, separated by commas: .05,.5,.95; got {text!r}.")
+    return levels
+
+
+def settings(options: Sequence[str]) -> dict[str, Any]:
+    """Read ``name=value`` pairs: arguments of the estimator, with numbers, true, false, null or text as values."""
+    found = {}
+    for option in options:
+        name, equals, text = option.partition("=")
+        if not equals:
+            raise TableFileError(f"--set must be name=value, e.g. num_leaves=63; got {option!r}.")
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = text
+        found[known("--set", name, DiffGBM().get_params(deep=False))] = value
+    return found
+
+
+def facts(model: DiffGBM) -> dict[str, Any]:
+    """What is worth knowing of a model."""
+    fitted = model.model_
+    names = fitted.features.names or tuple(str(j) for j in range(fitted.features.n_features))
+    return {
+        "targets": list(fitted.response_names),
+        "columns": list(names),
+        "categories": [names[j] for j in fitted.features.categorical],
+        "recipe": str(model.recipe),
+        "trees": fitted.n_iterations,
+    }
+
+
+def silence(quiet: bool) -> None:
+    """Show no warnings if only errors are wanted."""
+    if quiet:
+        warnings.simplefilter("ignore", DiffGBMWarning)
+
+
+def say(found: dict[str, Any], text: str, quiet: bool, as_json: bool) -> None:
+    """Print the result for a program or for a person."""
+    if as_json:
+        print(json.dumps(found))
+    elif not quiet:
+        print(text)
