@@ -199,3 +199,9 @@ def test_table_uses_only_what_both_have_finished():
     assert math.isnan(ratio(row.sides[OURS], row.sides[RELEASED]).error)
     assert rows_of([record(cells[0])]) == []
     assert "No complete row yet" in report([])
+
+
+def test_a_time_that_was_not_taken_is_left_blank():
+    found = [record(Cell("a", 1, "flow", package, 0, 5, 20)) for package in (OURS, RELEASED)]
+    del found[1]["sample_seconds"]
+    assert "| a | flow | 1.0 | 1.0 |  | 0.10 |  |  |" in report(found)

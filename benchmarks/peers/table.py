@@ -27,8 +27,8 @@ class Side:
     records: tuple[Record, ...]
 
     def mean(self, field: str) -> float:
-        """Mean over folds of the mean over repeats."""
-        return float(np.mean([np.mean(values) for values in self._by_fold(field)]))
+        """Mean over folds of the mean over repeats; NaN where a fold has no such field."""
+        return float(np.mean([np.mean(values) if values else math.nan for values in self._by_fold(field)]))
 
     def standard_error(self, field: str) -> float:
         """Standard error of ``mean`` over model and sampler seeds at these folds; NaN with one seed for a fold."""
@@ -39,7 +39,7 @@ class Side:
 
     def _by_fold(self, field: str) -> list[list[float]]:
         ordered = sorted(self.records, key=lambda r: r["fold"])
-        return [[r[field] for r in group] for _, group in groupby(ordered, key=lambda r: r["fold"])]
+        return [[r[field] for r in group if field in r] for _, group in groupby(ordered, key=lambda r: r["fold"])]
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,8 @@ def report(records: Sequence[Record]) -> str:
         _scores(rows, ratios),
         _summary(ratios),
         "## Seconds",
-        "Fit of one fold, and samples of its test rows after a warm-up call of one sample; one thread, on a machine "
-        "that was shared, so a guide and no measurement.",
+        "Fit of one fold, and samples of its test rows after a warm-up call of one sample; one thread. The "
+        "machine was shared and not equally busy for all packages: a guide to orders of magnitude, no measurement.",
         _seconds(rows),
         "## Settings",
         _settings(rows, records),
@@ -180,7 +180,8 @@ def _short(value: float) -> str:
 
 
 def _cells(row: Row, field: str, form: Callable[[float], str]) -> list[str]:
-    return [form(row.sides[p].mean(field)) if p in row.sides else "" for p in (OURS, RELEASED, TREEFFUSER)]
+    values = [row.sides[p].mean(field) if p in row.sides else math.nan for p in (OURS, RELEASED, TREEFFUSER)]
+    return ["" if math.isnan(value) else form(value) for value in values]
 
 
 def _summary(ratios: Sequence[Ratio]) -> str:
