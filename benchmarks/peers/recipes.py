@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from diffgbm.recipe import RESIDUALIZER_C
+
 OURS = "ours"
 RELEASED = "diffgbm"
 TREEFFUSER = "treeffuser"
@@ -56,14 +58,6 @@ BOOSTING: dict[str, Any] = {
     "sde_name": "vesde",
 }
 """What all three packages take."""
-
-RESIDUALIZER_C: dict[str, Any] = {
-    "n_estimators": 300,
-    "learning_rate": 0.05,
-    "max_depth": -1,
-    "num_leaves": 63,
-    "min_child_samples": 10,
-}
 
 _SCORE: dict[str, Any] = {
     "training_objective": "score",

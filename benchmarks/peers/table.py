@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.datasets import DATA_SETS
-from benchmarks.peers.recipes import BOOSTING, OURS, RECIPES, RELEASED, RESIDUALIZER_C, TREEFFUSER
+from benchmarks.peers.recipes import BOOSTING, OURS, RECIPES, RELEASED, TREEFFUSER
 
 Record = dict[str, Any]
 
