@@ -14,6 +14,9 @@ from diffgbm.errors import DiffGBMWarning
 MENDABLE = (ValueError, TypeError, OSError, ImportError, MemoryError, LightGBMError)
 """What a wrong file, table, option or installation raises."""
 
+INTERRUPTED = 130
+"""Exit code of a program that was told to stop."""
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
@@ -35,17 +38,18 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         from diffgbm.commands import app
 
-        return int(app(given or ["--help"], prog_name="diffgbm", standalone_mode=False) or 0)
+        code = int(app(given or ["--help"], prog_name="diffgbm", standalone_mode=False) or 0)
+        return _complain("interrupted", code) if code == INTERRUPTED else code
     except MENDABLE as error:
         return _complain(str(error) or type(error).__name__, 2)
     except KeyboardInterrupt:
-        return _complain("interrupted", 130)
+        return _complain("interrupted", INTERRUPTED)
     except Exception as error:
         # typer's own: a wrong option or an interruption; its classes are not to be had where it is missing
         if hasattr(error, "format_message"):
             return _complain(error.format_message(), 2)
         if type(error).__name__ == "Abort":
-            return _complain("interrupted", 130)
+            return _complain("interrupted", INTERRUPTED)
         raise
 
 
