@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "engine": "benchmarks.engine_speed",
     "growth": "benchmarks.growth",
     "list": "benchmarks.listing",
+    "model-files": "benchmarks.model_files",
     "peers": "benchmarks.peers.command",
 }
 

@@ -59,8 +59,6 @@ BROKEN = {
     "set out of range": ("cat_boundaries", last("1000")),
     "set backwards": ("cat_boundaries", first("5")),
     "words no words": ("cat_threshold", first("99999999999")),
-    "note no number": ("split_gain", first("E3")),
-    "shrinkage no number": ("shrinkage", lambda line: "=1"),
     "linear or not": ("is_linear", lambda line: "7"),
     "another feature count": ("max_feature_idx", lambda line: "9"),
     "several classes": ("num_class", lambda line: "2"),
@@ -80,6 +78,23 @@ def test_boosters_that_cannot_be_followed_are_refused(name, linear):
     changed = with_line(text, line, change)
     with pytest.raises(ValueError):  # noqa: PT011  # each in its own words
         StoredBooster.checked(changed, 3)
+
+
+@pytest.mark.parametrize("linear", [False, True], ids=["plain", "linear"])
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("split_gain", first("E3")),
+        ("internal_value", last("")),
+        ("leaf_weight", first("nan")),
+        ("leaf_count", first("1e")),
+        ("shrinkage", lambda line: "=1"),
+    ],
+)
+def test_notes_that_would_end_lightgbm_are_refused_before_it_reads_them(name, change, linear):
+    stored = StoredBooster.checked(with_line(booster_text(linear), name, change), 3)
+    with pytest.raises(ValueError, match=r"not finite numbers|not a number"):
+        stored.predict(np.zeros((1, 3)))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -33,6 +34,7 @@ HEADER_OPTIONS = frozenset({"objective", "average_output", "monotone_constraints
 NODE_FIELDS = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
 NODE_NOTES = ("split_gain", "internal_value", "internal_weight", "internal_count")
 LEAF_NOTES = ("leaf_weight", "leaf_count")
+LEAF_FIELDS = ("leaf_value", "leaf_const", "num_features")
 LINEAR_FIELDS = ("leaf_const", "num_features", "leaf_features", "leaf_coeff")
 REQUIRED = frozenset({"num_leaves", "num_cat", "leaf_value", "is_linear", "shrinkage", *NODE_FIELDS})
 KNOWN = REQUIRED | {"cat_boundaries", "cat_threshold", *NODE_NOTES, *LEAF_NOTES, *LINEAR_FIELDS}
@@ -55,19 +57,25 @@ def check_text(text: str, n_features: int) -> tuple[str, list[dict[str, str]], F
     header, trees = split_text(text)
     _check_header(header, trees, n_features)
     fields = [_checked_fields(tree, number) for number, tree in enumerate(trees)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)  # numpy's word for text that is not a number
-        try:
-            forest = Forest.from_fields(header, fields)
-            _check_notes(fields)
-        except (DeprecationWarning, IndexError):
-            raise ValueError("it holds something that is not a number") from None
+    with _strict():
+        forest = Forest.from_fields(header, fields)
     check_forest(forest, n_features)
     _check_sets(fields, forest)
     for field in fields:
         if field["is_linear"] == "1":
             _check_linear(field, n_features)
     return header, fields, forest
+
+
+@contextmanager
+def _strict() -> Iterator[None]:
+    """Raise ``ValueError`` where numpy only warns, of text that is not a number, or finds too few of them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            yield
+        except (DeprecationWarning, IndexError, ValueError):
+            raise ValueError("it holds something that is not a number") from None
 
 
 def check_forest(forest: Forest, n_features: int) -> None:
@@ -122,7 +130,7 @@ def _check_header(header: str, trees: Sequence[str], n_features: int) -> None:
 def _checked_fields(tree: str, number: int) -> dict[str, str]:
     """Read the lines of a tree; each must be there once, with as many values as the tree has nodes or leaves."""
     lines = tree.split("\n")
-    fields = tree_fields("\n".join(lines[1:-2]))
+    fields = tree_fields(lines[1:-2])
     if (
         lines[0] != str(number)
         or lines[-2:] != ["", ""]
@@ -130,18 +138,14 @@ def _checked_fields(tree: str, number: int) -> dict[str, str]:
         or not REQUIRED <= fields.keys() <= KNOWN
     ):
         raise ValueError(f"tree {number} is not written as LightGBM writes it")
-    leaves, sets = _count(fields["num_leaves"]), _count(fields["num_cat"])
-    linear = fields["is_linear"] == "1"
-    counts = {
-        **dict.fromkeys((*NODE_FIELDS, *NODE_NOTES), leaves - 1),
-        **dict.fromkeys(("leaf_value", "leaf_const", "num_features"), leaves),
-        **dict.fromkeys(LEAF_NOTES if leaves > 1 else (), leaves),
-        "cat_boundaries": sets + 1,
-    }
+    leaves, sets, linear = _count(fields["num_leaves"]), _count(fields["num_cat"]), fields["is_linear"] == "1"
     if (
         leaves < 1
-        or fields["is_linear"] not in ("0", "1")
-        or any(name in fields and _n_values(fields[name]) != n for name, n in counts.items())
+        or not (linear or fields["is_linear"] == "0")
+        or not all(_has_values(fields, name, leaves - 1) for name in (*NODE_FIELDS, *NODE_NOTES))
+        or not all(_has_values(fields, name, leaves) for name in LEAF_FIELDS)
+        or not all(_has_values(fields, name, leaves) or leaves == 1 for name in LEAF_NOTES)
+        or not _has_values(fields, "cat_boundaries", sets + 1)
         or any((name in fields) != bool(sets) for name in ("cat_boundaries", "cat_threshold"))
         or any((name in fields) != linear for name in LINEAR_FIELDS)
     ):
@@ -149,11 +153,20 @@ def _checked_fields(tree: str, number: int) -> dict[str, str]:
     return fields
 
 
-def _check_notes(fields: Sequence[dict[str, str]]) -> None:
-    """Check that what only LightGBM reads are numbers too."""
+def _has_values(fields: dict[str, str], name: str, n: int) -> bool:
+    """Tell whether a line, if it is there, has room for ``n`` values; whoever reads it sees whether they are numbers."""
+    line = fields.get(name)
+    return line is None or (line.count(" ") == n - 1 if n else not line)
+
+
+def check_notes(text: str) -> None:
+    """Raise ``ValueError`` unless what only LightGBM reads are numbers: over other words it ends the process."""
+    fields = [tree_fields(tree.split("\n")) for tree in split_text(text)[1]]
     for name in (*NODE_NOTES, *LEAF_NOTES, "shrinkage"):
         lines = [field[name] for field in fields if field.get(name)]
-        if not np.isfinite(parse_numbers(" ".join(lines))).all():
+        with _strict():
+            numbers = parse_numbers(" ".join(lines))
+        if len(numbers) != sum(line.count(" ") + 1 for line in lines) or not np.isfinite(numbers).all():
             raise ValueError(f"its {name} are not finite numbers")
 
 
@@ -189,10 +202,6 @@ def _count(word: str) -> int:
     if not _COUNT.fullmatch(word):
         raise ValueError(f"{word[:20]!r} is not a count")
     return int(word)
-
-
-def _n_values(line: str) -> int:
-    return line.count(" ") + 1 if line else 0
 
 
 def _integers(line: str) -> Integers:

@@ -76,7 +76,7 @@ class Forest(WritableArrays):
     def from_string(cls, model: str) -> Forest:
         """Read LightGBM's text format."""
         header, trees = split_text(model)
-        fields = [tree_fields(tree) for tree in trees]
+        fields = [tree_fields(tree.split("\n")) for tree in trees]
         check_sum(header, fields)
         return cls.from_fields(header, fields)
 
@@ -151,9 +151,9 @@ def split_text(model: str) -> tuple[str, list[str]]:
     return header, trees
 
 
-def tree_fields(tree: str) -> dict[str, str]:
+def tree_fields(lines: Sequence[str]) -> dict[str, str]:
     """Read the lines ``name=value`` of a tree."""
-    return dict(line.partition("=")[::2] for line in tree.split("\n"))
+    return dict([line.partition("=")[::2] for line in lines])
 
 
 def header_value(header: str, name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import lightgbm as lgb
 
-from diffgbm.engine.check import END, check_text
+from diffgbm.engine.check import END, check_notes, check_text
 from diffgbm.engine.forest import CannotCollapse, Forest, check_sum
 
 
@@ -54,7 +54,8 @@ class StoredBooster:
 
     @cached_property
     def booster(self) -> lgb.Booster:
-        """LightGBM's own."""
+        """LightGBM's own; raises ``ValueError`` if it holds notes that LightGBM could not read."""
+        check_notes(self.text)
         return lgb.Booster(model_str=self.text)
 
     def predict(self, X: Any, **options: Any) -> Any:
