@@ -154,7 +154,7 @@ def _checked_fields(tree: str, number: int) -> dict[str, str]:
 
 
 def _has_values(fields: dict[str, str], name: str, n: int) -> bool:
-    """Tell whether a line, if it is there, has room for ``n`` values; whoever reads it sees whether they are numbers."""
+    """Tell whether a line, if it is there, has room for ``n`` values; its reader sees whether they are numbers."""
     line = fields.get(name)
     return line is None or (line.count(" ") == n - 1 if n else not line)
 
