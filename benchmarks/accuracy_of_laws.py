@@ -149,6 +149,8 @@ def figure(lines: list[Line], path: Path) -> None:
                     "".join(c for c in line.way if c.isdigit()), (x, y), (3, 4), textcoords="offset points", fontsize=7
                 )
         ax.set(xscale="log", yscale="log", title=recipe.replace(" (", "\n("), xlabel="cost (400 samples = 1)")
+        ax.set_xticks([0.25, 0.5, 1, 2], labels=["0.25", "0.5", "1", "2"])
+        ax.minorticks_off()
         ax.title.set_fontsize(9)
     axes[0].set_ylabel("largest error of the\ndistribution function")
     axes[0].legend(frameon=False, fontsize=8)
