@@ -38,6 +38,6 @@ docs: $(VENV)/.installed-docs ## build the documentation into docs/_build
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-bench: $(VENV)/.installed-bench ## measure the engine against LightGBM's own predict (a few minutes)
-	@echo "== benchmark: collapsed tables against Booster.predict"
+bench: $(VENV)/.installed-bench ## measure sampling against the released diffgbm (a few minutes; needs california_housing)
+	@echo "== benchmark: sampling beside the released diffgbm, which is installed into .venv-peers"
 	@$(BIN)/python -m benchmarks engine --quick

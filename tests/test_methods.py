@@ -257,7 +257,18 @@ def test_frames_of_two_responses(named, frames):
     quantiles = model.predict_quantiles(polars, [0.1, 0.9])
     assert quantiles.columns == ["height_q0.1", "height_q0.9", "weight_q0.1", "weight_q0.9"]
     np.testing.assert_array_equal(quantiles["height_q0.9"], law["height"].quantile(0.9))
-    assert model.predict_median(pandas).shape == (25, 2)
+    y = np.column_stack([Y_TEST, Y_TEST])
+    for ask, name in (
+        (lambda X: model.predict_median(X), "median"),
+        (lambda X: model.predict_std(X), "std"),
+        (lambda X: model.predict_cdf(X, y), "cdf"),
+        (lambda X: model.crps(X, y), "crps"),
+    ):
+        one, other = ask(pandas), ask(polars)
+        assert list(one.columns) == other.columns == [f"height_{name}", f"weight_{name}"]
+        pd.testing.assert_index_equal(one.index, pandas.index)
+        np.testing.assert_array_equal(one.to_numpy(), other.to_numpy())
+    np.testing.assert_array_equal(model.predict_median(pandas)["weight_median"], law["weight"].median())
 
 
 # true to the samples

@@ -33,11 +33,11 @@ class DistributionMethods:
         return np.concatenate([function(law) for law in self._law_blocks(X)])
 
     def predict_median(self, X: Any) -> Any:
-        """Medians of p(y | x): shape (n,) or (n, d); a Series for a frame of one response."""
+        """Medians of p(y | x): shape (n,) or (n, d); a Series or a frame if ``X`` is a frame."""
         return self._labelled(X, "median", self._map_laws(X, lambda law: law.median()))
 
     def predict_std(self, X: Any) -> Any:
-        """Standard deviations of p(y | x): shape (n,) or (n, d); a Series for a frame of one response."""
+        """Standard deviations of p(y | x): shape (n,) or (n, d); a Series or a frame if ``X`` is a frame."""
         return self._labelled(X, "std", self._map_laws(X, lambda law: law.std()))
 
     def predict_quantiles(self, X: Any, alpha: float | Sequence[float] = (0.05, 0.5, 0.95)) -> Any:
@@ -147,8 +147,14 @@ class DistributionMethods:
         return np.concatenate(parts)
 
     def _labelled(self, X: Any, name: str, values: Array) -> Any:
-        """Return a Series for a frame and one number for each row; arrays otherwise."""
-        return series_like(X, name, values) if values.ndim == 1 else values
+        """Return one number for each row as a Series, several responses as a frame, if ``X`` is a frame."""
+        if values.ndim == 1:
+            return series_like(X, name, values)
+        responses = self._response_names()
+        if len(responses) == 1:  # a grid for each row
+            return values
+        frame = frame_like(X, {f"{r}_{name}": values[:, j] for j, r in enumerate(responses)})
+        return values if frame is None else frame
 
     def _table(self, X: Any, values: Array, labels: Sequence[str]) -> Any:
         """Return a frame with one column for each label (and response) if ``X`` is a frame."""
