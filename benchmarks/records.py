@@ -8,17 +8,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.locks import lock
+
 Record = dict[str, Any]
 
 
 def append(path: Path, record: Mapping[str, Any]) -> None:
     """Write one record to the end of the file and make sure it is on disk.
 
-    A line that an interruption left unfinished is closed first, so that it spoils only itself.
+    A line that an interruption left unfinished is closed first, so that it spoils only itself. Processes that append
+    to one file take turns.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     line = json.dumps(record, sort_keys=True).encode()
     with path.open("ab+") as file:
+        lock(file.fileno())
         end = file.seek(0, os.SEEK_END)
         torn = False
         if end:

@@ -1,0 +1,91 @@
+"""The configuration that a study selected, as a small YAML file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from diffgbm.optional import need
+from diffgbm.whole_files import replacing
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much a study may spend; with both limits, whichever comes first.
+
+    Attributes
+    ----------
+    trials : int or None
+        Finite trials, the attempts being at most twice as many; ``None`` is the family's number in the paper.
+    minutes : float or None
+        Sum of the trials' durations after which no other is begun; ``None`` is no limit.
+    """
+
+    trials: int | None = None
+    minutes: float | None = None
+
+
+@dataclass(frozen=True)
+class Config:
+    """What tuning selected, and what it spent.
+
+    Attributes
+    ----------
+    params : dict
+        Hyperparameters, as ``Family.build`` takes them.
+    validation_crps : float
+        Mean CRPS on fold 0, in original units.
+    n_trials_target, n_trials_finite, n_trials_failed : int
+        Trials asked for, trials with a score, and trials that raised or had no finite score.
+    budget : dict
+        ``trials`` and ``minutes`` as they were asked for.
+    seconds : float
+        Sum of the trials' durations.
+    versions : dict
+        Installed distributions.
+    """
+
+    data_set: str
+    family: str
+    params: dict[str, Any]
+    validation_crps: float
+    n_trials_target: int
+    n_trials_finite: int
+    n_trials_failed: int
+    budget: dict[str, Any]
+    seconds: float
+    versions: dict[str, str]
+    commit: str
+    source_hash: str
+
+    def spending(self) -> dict[str, Any]:
+        """Return the budget and the trials it bought, as records carry them."""
+        counts = ("n_trials_target", "n_trials_finite", "n_trials_failed")
+        return {**self.budget, **{name: getattr(self, name) for name in counts}}
+
+
+def write(path: Path, config: Config) -> None:
+    """Write a configuration, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = need("yaml").safe_dump(asdict(config), sort_keys=False)
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def read(path: Path) -> Config | None:
+    """Read a configuration; ``None`` if there is none."""
+    if not path.is_file():
+        return None
+    return Config(**need("yaml").safe_load(path.read_text(encoding="utf-8")))
+
+
+def plain(value: Any) -> Any:
+    """Return hyperparameters as built-in types, which JSON and YAML both bring back as they were."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,164 @@
+"""Tuning on fold 0: a seeded TPE study of the validation CRPS, within a budget of trials or minutes.
+
+Fold 0 is the validation part and folds 1 to 5 the training part. The score is the mean CRPS of 100 samples for every
+validation row, in original units.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from benchmarks import configs, provenance
+from benchmarks.configs import Budget, Config
+from benchmarks.datasets import Table
+from benchmarks.families.base import Family
+from benchmarks.layout import Layout
+from benchmarks.protocol import MASTER_SEED, TUNING_FOLD, Fold, prepare, seeds
+from benchmarks.studies import Standing, Study, open_study
+from diffgbm.metrics import crps
+
+N_SAMPLES = 100
+"""Samples for each validation row."""
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a call to ``tune`` ended.
+
+    Attributes
+    ----------
+    state : str
+        ``kept``: the budget was spent before; ``tuned``: it is spent now; ``shared``: other processes are at the last
+        trials; ``stopped``: time was up; ``failed``: spent without a finite trial.
+    config : Config or None
+        The selected configuration, unless the study goes on or has none.
+    text : str
+        The same in words.
+    """
+
+    state: Literal["kept", "tuned", "shared", "stopped", "failed"]
+    config: Config | None
+    text: str
+
+
+def tune(
+    family: Family,
+    table: Table,
+    data_set: str,
+    layout: Layout,
+    budget: Budget,
+    *,
+    threads: int = 1,
+    stop: Callable[[], bool] = lambda: False,
+    clock: Clock = time.perf_counter,
+) -> Outcome:
+    """Spend a study's budget and write the configuration it selects.
+
+    Parameters
+    ----------
+    family : Family
+        What is tuned.
+    table : Table
+        The data set, named ``data_set`` in files.
+    layout : Layout
+        Where the study and the configuration are.
+    budget : Budget
+        Limits of the whole study; what earlier calls and other processes spent is taken off.
+    threads : int
+        Threads of each model.
+    stop : callable
+        Asked before every trial; true ends the call, and the next one goes on from there.
+    clock : callable
+        Seconds, for the durations of trials.
+    """
+    target = budget.trials if budget.trials is not None else family.n_trials
+    path = layout.config(data_set, family.name)
+    before = configs.read(path)
+    if before is not None and _covers(before, target, budget.minutes):
+        return Outcome("kept", before, _summary(before))
+    fold = prepare(table, TUNING_FOLD)
+    with open_study(layout.journal(data_set, family.name)) as study:
+        # a study that is not spent is gone on with; one whose configuration was lost is only asked for it
+        while not stop():
+            trial = study.claim(target, budget.minutes, family.corners, MASTER_SEED)
+            if trial is None:
+                break
+            _attempt(study, trial, family, fold, threads, clock)
+        standing = study.standing()
+        if not standing.is_spent(target, budget.minutes):
+            state: Literal["shared", "stopped"] = "stopped" if stop() else "shared"
+            return Outcome(state, None, f"{standing.finite} of {target} trials so far")
+        best = study.best()
+        if best is None:
+            return Outcome("failed", None, f"all {standing.failed} trials failed; the last: {study.last_error()}")
+    config = _config(data_set, family, best, target, standing, budget)
+    configs.write(path, config)
+    return Outcome("tuned", config, _summary(config))
+
+
+def validation_crps(family: Family, params: Mapping[str, Any], fold: Fold, threads: int) -> float:
+    """Fit on the training part and return the mean CRPS on the validation part, in original units."""
+    model = family.build(params, seeds(TUNING_FOLD), threads)
+    model.fit(fold.X_train, fold.y_train)
+    samples = fold.response.restore(model.sample(fold.X_test, N_SAMPLES))
+    return float(crps(samples, fold.y_test).mean())
+
+
+def _attempt(study: Study, trial: Any, family: Family, fold: Fold, threads: int, clock: Clock) -> None:
+    """Run one trial; whatever it raises is its own failure, except the wish to stop."""
+    started = clock()
+    try:
+        params = configs.plain(family.suggest(trial))
+        trial.set_user_attr("params", params)
+        score = validation_crps(family, params, fold, threads)
+    except Exception as error:
+        study.finish(trial, None, clock() - started, f"{type(error).__name__}: {error}")
+    except BaseException:
+        study.abandon(trial)
+        raise
+    else:
+        study.finish(trial, score, clock() - started)
+
+
+def _covers(config: Config, target: int, minutes: float | None) -> bool:
+    """Whether a configuration was selected with at least this budget, as far as its file says."""
+    spent = Standing(config.n_trials_finite, config.n_trials_failed, 0, config.seconds)
+    return spent.is_spent(target, minutes)
+
+
+def _config(
+    data_set: str,
+    family: Family,
+    best: tuple[dict[str, Any], float],
+    target: int,
+    standing: Standing,
+    budget: Budget,
+) -> Config:
+    params, score = best
+    return Config(
+        data_set=data_set,
+        family=family.name,
+        params=params,
+        validation_crps=score,
+        n_trials_target=target,
+        n_trials_finite=standing.finite,
+        n_trials_failed=standing.failed,
+        budget=asdict(budget),
+        seconds=round(standing.seconds, 3),
+        versions=provenance.versions((*family.packages, "optuna")),
+        commit=provenance.commit(),
+        source_hash=provenance.source_hash(),
+    )
+
+
+def _summary(config: Config) -> str:
+    failed = f", {config.n_trials_failed} failed" if config.n_trials_failed else ""
+    return (
+        f"{config.n_trials_finite} of {config.n_trials_target} trials{failed}, "
+        f"validation CRPS {config.validation_crps:.4g}"
+    )
