@@ -86,3 +86,9 @@ def need(module: str) -> Any:
         raise ImportError(
             f"This family needs {package}, which is not installed: pip install 'diffgbm[{EXTRAS[package]}]'."
         ) from None
+
+
+def normal_samples(mean: Array, std: Array, n_samples: int, seed: int) -> Array:
+    """Draw (n_samples, n) from normal laws with the given means and standard deviations, both (n,)."""
+    noise = np.random.default_rng(seed).standard_normal((n_samples, len(mean)))
+    return mean + std * noise

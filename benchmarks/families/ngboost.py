@@ -1,0 +1,54 @@
+"""NGBoost: natural-gradient boosting of the mean and scale of a normal law."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.families.base import EXTERNAL_TRIALS, Array, Family, Model, need, normal_samples
+from benchmarks.protocol import Seeds
+from diffgbm.search_spaces import Integer, Range, Real, suggest
+
+RANGES: dict[str, Range] = {
+    "n_estimators": Integer(200, 3000, log=True),
+    "learning_rate": Real(0.001, 0.3, log=True),
+}
+
+
+@dataclass
+class NGBoostNormal:
+    """A normal law with NGBoost's location and scale; its base learners, the package's own, use one thread."""
+
+    regressor: Any
+    seeds: Seeds
+
+    def fit(self, X: Array, y: Array) -> NGBoostNormal:
+        """Fit on all rows, all rounds."""
+        self.regressor.fit(X, y)
+        return self
+
+    def sample(self, X: Array, n_samples: int) -> Array:
+        """Draw from the normal laws."""
+        law = self.regressor.pred_dist(X).params
+        return normal_samples(law["loc"], law["scale"], n_samples, self.seeds.sampler)
+
+
+def build(params: Mapping[str, Any], seeds: Seeds, n_jobs: int) -> Model:
+    """Build the model; ``n_jobs`` is accepted and changes nothing."""
+    del n_jobs
+    package = need("ngboost")
+    normal = need("ngboost.distns").Normal
+    return NGBoostNormal(package.NGBRegressor(**params, Dist=normal, random_state=seeds.model, verbose=False), seeds)
+
+
+FAMILY = Family(
+    name="ngboost",
+    label="NGBoost",
+    build=build,
+    suggest=lambda trial: suggest(trial, RANGES),
+    n_trials=EXTERNAL_TRIALS,
+    requires=("ngboost",),
+    packages=("ngboost", "numpy", "scikit-learn"),
+    sampler="normal law",
+)
