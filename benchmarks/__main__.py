@@ -12,14 +12,19 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from benchmarks.datasets import DataSetError
+from benchmarks.layout import ResultsError
 
 COMMANDS: dict[str, str] = {
     "accuracy-of-laws": "benchmarks.accuracy_of_laws",
     "engine": "benchmarks.engine_speed",
+    "evaluate": "benchmarks.evaluate",
+    "fetch": "benchmarks.fetching",
     "growth": "benchmarks.growth",
     "list": "benchmarks.listing",
     "model-files": "benchmarks.model_files",
     "peers": "benchmarks.peers.command",
+    "run": "benchmarks.running",
+    "tune": "benchmarks.tune",
 }
 
 
@@ -37,11 +42,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; an unreadable data set is reported in one line."""
+    """Run one command; an unreadable data set or results that cannot be kept are reported in one line."""
     args = build_parser().parse_args(argv)
     try:
         args.run(args)
-    except DataSetError as error:
+    except (DataSetError, ResultsError) as error:
         print(f"benchmarks {args.command}: {error}", file=sys.stderr)
         return 1
     return 0

@@ -1,135 +1,137 @@
 """The eleven data sets of the paper by name: where they come from, how they are prepared, how they are read.
 
-Each is one file ``<name>.csv.gz`` with a header line, in a local directory beside a ``manifest.json`` that names
-its columns, target and checksum; ``diabetes`` comes with scikit-learn.
+Each is one file ``<name>.csv.gz`` with a header line. It is looked for in a local directory, beside a
+``manifest.json`` that may name its file and that file's checksum, then in the cache of downloads, and is then
+downloaded from its original. ``diabetes`` comes with scikit-learn.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from benchmarks.downloads import CACHE_VARIABLE, OFFLINE_VARIABLE, cache_directory, obtain, offline
+from benchmarks.originals import ORIGINALS, Original
+from benchmarks.table_files import DataSet, DataSetError, Table, read, verify
 
 DATA_VARIABLE = "DIFFGBM_DATA"
 ROOT = Path(__file__).resolve().parents[1]
 """The repository."""
 
 
-class DataSetError(RuntimeError):
-    """A data set that cannot be had; the message says what to do."""
-
-
-@dataclass(frozen=True)
-class DataSet:
-    """What is known about a data set before it is read.
-
-    Attributes
-    ----------
-    name : str
-        The paper's name, and the stem of its file.
-    source : str
-        Where the original is.
-    target : str
-        Column that is predicted; all others are features.
-    sha256 : str or None
-        Checksum of the prepared file; ``None`` leaves it to the manifest.
-    notes : str
-        The paper's preparation, where there is any.
-    drop : tuple of str
-        Columns of the file that are neither features nor target.
-    embedded : bool
-        Comes with scikit-learn and needs no file.
-    """
-
-    name: str
-    source: str
-    target: str
-    sha256: str | None = None
-    notes: str = ""
-    drop: tuple[str, ...] = ()
-    embedded: bool = False
-
-    @property
-    def file(self) -> str:
-        """Name of its file in a data directory."""
-        return f"{self.name}.csv.gz"
-
-
-@dataclass(frozen=True)
-class Table:
-    """A data set in memory, in its own units.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, p)
-        Features.
-    y : ndarray of shape (n,)
-        Response.
-    features : tuple of str
-        Names of the columns of ``X``.
-    target : str
-        Name of ``y``.
-    """
-
-    X: Array
-    y: Array
-    features: tuple[str, ...]
-    target: str
+def _names(line: str) -> tuple[str, ...]:
+    return tuple(line.split())
 
 
 _REGISTRY = (
-    DataSet("yacht", "UCI 243", "resistance", "fe0c426ebea14a7e598dc4a5e353bfddb047efb976106cec3bdfc40fe21f904a"),
-    DataSet("diabetes", "scikit-learn load_diabetes", "disease_progression", embedded=True),
     DataSet(
-        "energy", "UCI 242 (Y1)", "heating_load", "9d880c65967f2abda57c83acd9fbbd14d9dfba60c43f57e95b7907891eea8928"
+        "yacht",
+        "UCI 243",
+        "resistance",
+        "865590603d30b0fe9bf5fb87ce13ef6a265e13e65802885a097e67940f67f2c6",
+        rows=308,
+        features=_names(
+            "longitudinal_position prismatic_coefficient length_displacement beam_draught length_beam froude_number"
+        ),
     ),
-    DataSet("concrete", "UCI 165", "strength", "c93868bbca5e57c1340ee36a07a6c3bbbbd0f229ddc668b6ff2bf34e32564fff"),
+    DataSet(
+        "diabetes",
+        "scikit-learn load_diabetes",
+        "disease_progression",
+        embedded=True,
+        rows=442,
+        features=_names("age sex bmi bp s1 s2 s3 s4 s5 s6"),
+    ),
+    DataSet(
+        "energy",
+        "UCI 242 (Y1)",
+        "heating_load",
+        "de40c4880fb28915fd9a3acbcea53d096ce27bfb45e04a336178cdea8c4b8444",
+        rows=768,
+        features=_names(
+            "compactness surface_area wall_area roof_area height orientation glazing_area glazing_distribution"
+        ),
+    ),
+    DataSet(
+        "concrete",
+        "UCI 165",
+        "strength",
+        "d0282e7eec33fa9fc0cef0bc0fd3d2bd3eec112d2178d660b6e0b1ba4b96c541",
+        rows=1030,
+        features=_names("cement slag fly_ash water superplasticizer coarse_aggregate fine_aggregate age"),
+    ),
     DataSet(
         "wine",
         "UCI 186",
         "quality",
-        "7e97e3e06e94322693e4c0f30ac80f4026761ce6ff34bdc5bc99d565368c7d78",
+        "617bbae39ce6f51476c58053b16ad430cc980e0ce9d013e1b937f2d8132085ab",
         notes="red (color=1) and white (color=0) joined",
+        rows=6497,
+        features=_names(
+            "fixed_acidity volatile_acidity citric_acid residual_sugar chlorides free_sulfur_dioxide "
+            "total_sulfur_dioxide density pH sulphates alcohol color"
+        ),
     ),
     DataSet(
         "kin8nm",
         "Delve kin8nm / OpenML 189",
         "distance",
-        "219ab4bc0e7726d47fe9575cd192852a6f29fa3dc373a708db9e30a22f15769a",
+        "2dc63062cd0ba89287d9c363e4b31544685af3c0e21bae03ccfe11e37e5c66ae",
+        rows=8192,
+        features=tuple(f"theta{i}" for i in range(1, 9)),
     ),
     DataSet(
-        "power_plant", "UCI 294", "energy_output", "81bdda383357f79fa28d3afd9705722e517e1ac678aaee7aea3b4fb7617a82fe"
+        "power_plant",
+        "UCI 294",
+        "energy_output",
+        "7e38e07476e90497a7820173db463993ba714000f1b4ebb307b3253d07450216",
+        rows=9568,
+        features=_names("temperature vacuum pressure humidity"),
     ),
     DataSet(
         "naval",
         "UCI 316",
         "turbine_decay",
-        "2a7be8e32b2cee9e449edd838c5a93a1e155888ca0797ba71d9a182599354adb",
+        "8a53cac6e23b96c4e4cfad288b37ffe93158249c50c5540ef0ea90f122b543ad",
         notes="compressor_decay is kept as a feature",
+        rows=11934,
+        features=_names(
+            "lever_position ship_speed gt_shaft_torque gt_rate gg_rate starboard_torque port_torque "
+            "hp_turbine_exit_temp gt_inlet_temp gt_outlet_temp hp_turbine_exit_pressure "
+            "gt_inlet_pressure gt_outlet_pressure gt_exhaust_pressure turbine_injection_control "
+            "fuel_flow compressor_decay"
+        ),
     ),
     DataSet(
         "california_housing",
         "StatLib cal_housing, columns as in scikit-learn",
         "MedHouseVal",
-        "fa6bbb3c6f7cb94a3e3e885c162c38e3b74cc0110daf9214ba74f9f7c0667f30",
+        "05817eef1b24d07428073579db624db1eeccda974211a026c26d6900dd9bb456",
+        rows=20640,
+        features=_names("MedInc HouseAge AveRooms AveBedrms Population AveOccup Latitude Longitude"),
     ),
-    DataSet("protein", "UCI 265", "rmsd", "5877cd6916c03fad32828af0e1f63f9bf0de5b198e99525793f5218ebc0bcf69"),
+    DataSet(
+        "protein",
+        "UCI 265",
+        "rmsd",
+        "68f5421f5f8d1115e8b0611b26b383a6950ce026705295355b109fa133d8a7b7",
+        rows=45730,
+        features=tuple(f"F{i}" for i in range(1, 10)),
+    ),
     DataSet(
         "ct_slices",
         "UCI 206 / OpenML 46300",
         "reference",
-        notes="patient identifier dropped, 384 features",
+        notes="patient identifier dropped, 384 features; only the checksum of the first 682 rows is known",
         drop=("patientId",),
+        rows=53500,
+        features=tuple(f"value{i}" for i in range(384)),
+        head=(682, "13ea3c7161c8ddf04fb21dd037430cc7db6f9acdf5a35db46771ffa3b3d9047c"),
     ),
 )
 
@@ -164,8 +166,25 @@ def locate(data_set: DataSet, directory: Path | None) -> Path | None:
     return path if path.is_file() else None
 
 
-def load(data_set: DataSet, directory: Path | None) -> Table:
-    """Read a data set.
+def find(data_set: DataSet, directory: Path | None, cache: Path | None = None) -> tuple[str, Path] | None:
+    """Return ``("local", file)`` or ``("cache", file)``, where the data set would be read from; ``None`` if nowhere."""
+    for place, folder in (("local", directory), ("cache", cache or cache_directory())):
+        path = locate(data_set, folder)
+        if path is not None:
+            return place, path
+    return None
+
+
+def load(
+    data_set: DataSet,
+    directory: Path | None,
+    *,
+    cache: Path | None = None,
+    download: bool = True,
+    originals: Sequence[Original] | None = None,
+    base_url: str | None = None,
+) -> Table:
+    """Read a data set: from the local directory, else from the cache, else from its original.
 
     Parameters
     ----------
@@ -173,6 +192,14 @@ def load(data_set: DataSet, directory: Path | None) -> Table:
         One of ``DATA_SETS``.
     directory : Path or None
         As ``data_directory`` finds it.
+    cache : Path or None
+        Directory of downloads; ``None`` is ``cache_directory()``.
+    download : bool
+        ``False`` reads what is there and downloads nothing, as does the variable ``DIFFGBM_OFFLINE``.
+    originals : sequence of Original, optional
+        Where to download from; the registered ones by default.
+    base_url : str or None
+        Mirror that has the originals at the same paths.
 
     Raises
     ------
@@ -182,12 +209,32 @@ def load(data_set: DataSet, directory: Path | None) -> Table:
     if data_set.embedded:
         return _diabetes(data_set)
     path = locate(data_set, directory)
-    if path is None:
-        raise DataSetError(_how_to_get(data_set, directory))
-    assert directory is not None
-    entry = _entry(data_set, directory)
-    _verify(path, data_set.sha256 or entry.get("sha256"))
-    return _read(path, data_set)
+    if path is not None:
+        assert directory is not None
+        _verify_file(path, _entry(data_set, directory).get("sha256"))
+        return _checked(path, data_set)
+    cache = cache or cache_directory()
+    damage = ""
+    path = locate(data_set, cache)
+    if path is not None:
+        try:
+            return _checked(path, data_set)
+        except DataSetError as error:  # a damaged download is replaced by a new one
+            damage = f" {error}"
+    if not download or offline():
+        raise DataSetError(_how_to_get(data_set, directory) + damage)
+    try:
+        if cache is None:
+            raise DataSetError(f"Downloads need pooch (pip install pooch) or a directory named by {CACHE_VARIABLE}.")
+        return obtain(data_set, ORIGINALS.get(data_set.name, ()) if originals is None else originals, cache, base_url)
+    except DataSetError as error:
+        raise DataSetError(f"{_how_to_get(data_set, directory)} {error}{damage}") from error
+
+
+def _checked(path: Path, data_set: DataSet) -> Table:
+    table = read(path, data_set)
+    verify(table, data_set, str(path))
+    return table
 
 
 def _how_to_get(data_set: DataSet, directory: Path | None) -> str:
@@ -198,6 +245,7 @@ def _how_to_get(data_set: DataSet, directory: Path | None) -> str:
     return (
         f"no file of the data set {data_set.name!r}. Put {data_set.file} (source: {data_set.source}; a header line, "
         f"target column {data_set.target!r}) into {place}."
+        + (f" Downloads are switched off by {OFFLINE_VARIABLE}." if offline() else "")
     )
 
 
@@ -213,7 +261,7 @@ def _entry(data_set: DataSet, directory: Path) -> dict[str, Any]:
     return dict(entries.get(data_set.name, {}))
 
 
-def _verify(path: Path, expected: str | None) -> None:
+def _verify_file(path: Path, expected: str | None) -> None:
     if expected is None:
         return
     found = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -222,17 +270,6 @@ def _verify(path: Path, expected: str | None) -> None:
             f"{path} has the SHA-256 checksum {found}, expected {expected}: it is damaged or another version. "
             "Replace it."
         )
-
-
-def _read(path: Path, data_set: DataSet) -> Table:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        columns = [name.strip().strip('"') for name in lines.readline().split(",")]
-        values = np.loadtxt(lines, delimiter=",", ndmin=2)
-    if data_set.target not in columns:
-        raise DataSetError(f"{path} has no column {data_set.target!r}, the target. It has {', '.join(columns)}.")
-    features = tuple(name for name in columns if name != data_set.target and name not in data_set.drop)
-    picked = values[:, [columns.index(name) for name in features]]
-    return Table(np.ascontiguousarray(picked), values[:, columns.index(data_set.target)], features, data_set.target)
 
 
 def _diabetes(data_set: DataSet) -> Table:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-EXTRAS = {"matplotlib": "plot", "matplotlib.pyplot": "plot", "pandas": "bench", "pyarrow": "cli", "typer": "cli"}
+EXTRAS = {
+    "matplotlib": "plot",
+    "matplotlib.pyplot": "plot",
+    "openpyxl": "bench",
+    "pandas": "bench",
+    "pooch": "bench",
+    "pyarrow": "cli",
+    "typer": "cli",
+    "xlrd": "bench",
+}
 
 
 def need(module: str) -> Any:
