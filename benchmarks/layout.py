@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,13 +63,3 @@ class Layout:
         except OSError as error:
             raise ResultsError(f"cannot write results into {self.root}: {error.strerror or error}.") from error
         return self
-
-
-def add_results_dir(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--results-dir``."""
-    parser.add_argument(
-        "--results-dir",
-        type=Path,
-        default=PROTOCOL,
-        help="directory of the results (default: benchmarks/results/protocol)",
-    )

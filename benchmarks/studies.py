@@ -83,7 +83,7 @@ class Study:
         )
 
     def claim(
-        self, target: int, minutes: float | None, corners: Sequence[Mapping[str, Any]] = (), seed: int = 0
+        self, target: int, minutes: float | None, corners: Sequence[Mapping[str, Any]] = (), seed: Sequence[int] = (0,)
     ) -> Any | None:
         """Begin a trial if the budget has room for one, so that no number of workers exceeds it.
 
@@ -98,7 +98,7 @@ class Study:
                 return None
             self._enqueue(corners)
             place = standing.finite + standing.failed + standing.running
-            state = np.random.SeedSequence([seed, place]).generate_state(1)[0]
+            state = np.random.SeedSequence([*seed, place]).generate_state(1)[0]
             self.optuna.sampler = optuna.samplers.TPESampler(seed=int(state))
             trial = self.optuna.ask()
             trial.set_user_attr("place", place)
@@ -144,7 +144,7 @@ class Study:
             self.optuna.enqueue_trial(dict(corners[left[0]]), user_attrs={"corner": left[0]})
 
     def _close_abandoned(self) -> None:
-        """Close running trials whose worker is dead; called under the claim lock, so a trial without one is dead too."""
+        """Close running trials whose worker is dead; under the claim lock, a trial without a worker is dead too."""
         states = need("optuna").trial.TrialState
         for trial in self.optuna.get_trials(deepcopy=False, states=(states.RUNNING,)):
             worker = trial.user_attrs.get("worker")

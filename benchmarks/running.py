@@ -1,0 +1,145 @@
+"""Run the whole protocol: tune, evaluate and write the tables; whatever is there is kept, so it can be run again.
+
+Data sets come in the order of their size and each is finished with all families before the next is begun.
+``--quick`` goes through everything on two small tables in a few minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from benchmarks import selection
+from benchmarks.datasets import data_directory
+from benchmarks.layout import QUICK, Layout, ResultsError
+from benchmarks.monitor import Monitor
+from benchmarks.selection import SYNTHETIC, Settings, choose_families, choose_tables, registry, settings_of, why_not
+from benchmarks.spread import cores, spread
+from benchmarks.units import BAD, Report, Unit, is_over, perform, studies
+
+QUICK_DATA = ("yacht", "diabetes")
+QUICK_TRIALS = 2
+QUICK_MINUTES = 0.25
+QUICK_FOLDS = (1, 2)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    selection.add_selectors(parser)
+    selection.add_budget(parser)
+    selection.add_folds(parser)
+    parser.add_argument(
+        "--minutes-total", type=float, help="begin no trial and no fold after this time; the next run goes on"
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"{' and '.join(QUICK_DATA)}, {QUICK_TRIALS} trials, folds {QUICK_FOLDS[0]} and {QUICK_FOLDS[1]}, "
+        "into benchmarks/results/quick; options that are given win",
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    """Tune, evaluate, and write the tables of what is there."""
+    deadline = None if args.minutes_total is None else time.time() + 60.0 * args.minutes_total
+    if args.quick:
+        args = quick(args)
+    settings = settings_of(args, deadline)
+    bad = work(settings, args.data_sets, args.families, args.jobs or 1, ("tune", "evaluate"))
+    if Layout(settings.results_dir).evaluation.is_file():
+        from benchmarks.tables.command import write_tables
+
+        for path in write_tables(settings.results_dir):
+            print(path)
+    complain(bad)
+
+
+def quick(args: argparse.Namespace) -> argparse.Namespace:
+    """Fill in the quick preset where nothing else is asked for; a table that is missing is replaced by a made one."""
+    preset = {
+        "results_dir": QUICK,
+        "data_sets": _quick_data(args),
+        "trials": QUICK_TRIALS,
+        "minutes": QUICK_MINUTES,
+        "folds": list(QUICK_FOLDS),
+        "jobs": cores(),
+    }
+    given = {name: value for name, value in vars(args).items() if value is not None}
+    return argparse.Namespace(**{**vars(args), **preset, **given})
+
+
+def _quick_data(args: argparse.Namespace) -> list[str]:
+    directory = data_directory(args.data_dir)
+    missing = {name: why for name in QUICK_DATA if (why := why_not(name, directory))}
+    for name, why in missing.items():
+        print(f"{name} is left out, a {SYNTHETIC} table takes its place: {why}", file=sys.stderr)
+    return [name for name in QUICK_DATA if name not in missing] + [SYNTHETIC] * bool(missing)
+
+
+def work(
+    settings: Settings,
+    data_sets: Sequence[str] | None,
+    families: Sequence[str] | None,
+    jobs: int,
+    actions: Sequence[str],
+) -> list[Unit]:
+    """Do the chosen actions for each data set and family, and return the units that failed."""
+    Layout(settings.results_dir).prepare()
+    tables = choose_tables(data_sets, settings.data_dir)
+    pairs = studies(tables, choose_families(registry(settings.registry), families))
+    folds = [study.at(fold) for study in pairs for fold in settings.folds]
+    expected = [*(pairs if "tune" in actions else []), *(folds if "evaluate" in actions else [])]
+    monitor = Monitor(expected, jobs)
+    follow = partial(_folds_of, settings, monitor) if "evaluate" in actions else lambda unit, report: []
+    bad: list[Unit] = []
+    try:
+        left = spread(
+            pairs if "tune" in actions else folds,
+            partial(perform, settings),
+            partial(_ended, monitor, bad, follow),
+            lost=partial(_lost, monitor, bad, follow),
+            jobs=jobs,
+            threads=settings.threads,
+            stop=partial(is_over, settings),
+        )
+        if left:
+            monitor.say("time is over; the same command goes on from here")
+    except KeyboardInterrupt:
+        raise ResultsError("interrupted; the same command goes on from here.") from None
+    finally:
+        monitor.close()
+    return bad
+
+
+def complain(bad: Sequence[Unit]) -> None:
+    """Raise if units failed."""
+    if bad:
+        raise ResultsError(f"no result of {len(bad)} units: {', '.join(map(str, bad))}.")
+
+
+Follow = Callable[[Unit, Report], Sequence[Unit]]
+
+
+def _folds_of(settings: Settings, monitor: Monitor, unit: Unit, report: Report) -> list[Unit]:
+    """Return the folds that a finished study makes ready; without a finished one they are not expected any more."""
+    if unit.fold is not None:
+        return []
+    folds = [unit.at(fold) for fold in settings.folds]
+    if report.state in ("tuned", "kept"):
+        return folds
+    monitor.dropped(folds)
+    return []
+
+
+def _ended(monitor: Monitor, bad: list[Unit], follow: Follow, unit: Unit, report: Report) -> Sequence[Unit]:
+    monitor.ended(unit, report)
+    if report.state in BAD:
+        bad.append(unit)
+    return follow(unit, report)
+
+
+def _lost(monitor: Monitor, bad: list[Unit], follow: Follow, unit: Unit) -> None:
+    _ended(monitor, bad, follow, unit, Report("error", "its process died twice", 0.0))
