@@ -1,0 +1,59 @@
+"""CRPSS by size of the training part: small, medium and large data sets."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from benchmarks.tables import notes
+from benchmarks.tables.aggregates import metric, panel_title, rules
+from benchmarks.tables.blocks import Block, blocks
+from benchmarks.tables.cells import Results
+from benchmarks.tables.labels import HEADLINE_FAMILIES, listed, long
+from benchmarks.tables.paper_values import SIZES
+from benchmarks.tables.value import Column, Number, Page, Table, fixed
+
+LIMITS = (("small", 0, 1_000), ("medium", 1_000, 10_000), ("large", 10_000, math.inf))
+"""Training rows of each group: above the first number, at most the second."""
+TITLE = "CRPSS by size of the data set"
+
+
+def groups(block: Block) -> dict[str, tuple[str, ...]]:
+    """Return the data sets of each size."""
+    sizes = {d: _train_rows(block, d) for d in block.data_sets}
+    return {name: tuple(d for d, n in sizes.items() if low < n <= high) for name, low, high in LIMITS}
+
+
+def _train_rows(block: Block, data_set: str) -> float:
+    sizes = [cell.n_train for cell in block.lines() if cell.data_set == data_set and cell.n_train is not None]
+    return float(np.mean(sizes)) if sizes else math.nan
+
+
+def page(results: Results) -> Page:
+    """Make the page."""
+    found = blocks(results, HEADLINE_FAMILIES)
+    tables = tuple(_table(block, wide=i > 0) for i, block in enumerate(found))
+    return Page("sizes", TITLE, tables, () if tables else (notes.NOTHING,))
+
+
+def _table(block: Block, wide: bool) -> Table:
+    crpss = block.means(metric("crpss"))
+    members = groups(block)
+    columns = [Column("Family", align="l")]
+    columns += [Column(f"{name} ({len(own)})", fixed(3), "max") for name, own in members.items()]
+    rows = []
+    for family, values in zip(block.families, crpss, strict=True):
+        by_size = [[v for v, d in zip(values, block.data_sets, strict=True) if d in own] for own in members.values()]
+        means = [float(np.mean(own)) if own else math.nan for own in by_size]
+        entries = [Number(m, SIZES.get(family, name)) for m, name in zip(means, members, strict=True)]
+        rows.append((long(family), *entries))
+    said = (
+        "Small: at most 1,000 training rows; medium: at most 10,000; large: more. "
+        + " ".join(f"{name.capitalize()}: {listed(own)}." for name, own in members.items()),
+        *block.omissions,
+        notes.beside(SIZES, "4 small, 4 medium and 3 large data sets"),
+        *notes.budget(block.lines()),
+    )
+    name = "sizes_all_data_sets" if wide else "sizes"
+    return Table(name, panel_title(TITLE, block), tuple(columns), tuple(rows), said, rules=rules(block.families))
