@@ -10,6 +10,7 @@ import pytest
 from benchmarks import datasets
 from benchmarks.__main__ import main
 from benchmarks.datasets import DATA_SETS, DataSet, DataSetError, data_directory, load, locate
+from benchmarks.table_files import Table, digest, read, text, write
 
 PAPER = [
     "yacht",
@@ -25,9 +26,17 @@ PAPER = [
     "ct_slices",
 ]
 TOY = DataSet("toy", "nowhere 1", "height", drop=("id",))
+CONTENT = hashlib.sha256(b"width,depth,height\n2.5,7,10\n3.5,8,20\n").hexdigest()
+"""Checksum of the canonical text of what ``write_file`` writes."""
 
 
-def write(directory, name="toy", text="id,width,height,depth\n1,2.5,10,7\n2,3.5,20,8\n"):
+@pytest.fixture(autouse=True)
+def _no_downloads(tmp_path, monkeypatch):
+    monkeypatch.setenv("DIFFGBM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("DIFFGBM_OFFLINE", "1")
+
+
+def write_file(directory, name="toy", text="id,width,height,depth\n1,2.5,10,7\n2,3.5,20,8\n"):
     path = directory / f"{name}.csv.gz"
     path.write_bytes(gzip.compress(text.encode(), mtime=0))
     return path, hashlib.sha256(path.read_bytes()).hexdigest()
@@ -40,8 +49,8 @@ def test_the_papers_eleven_are_registered():
 
 
 def test_target_and_dropped_columns_leave_the_features(tmp_path):
-    _, digest = write(tmp_path)
-    table = load(replace(TOY, sha256=digest), tmp_path)
+    write_file(tmp_path)
+    table = load(replace(TOY, sha256=CONTENT), tmp_path)
     assert table.features == ("width", "depth")
     np.testing.assert_array_equal(table.X, [[2.5, 7.0], [3.5, 8.0]])
     np.testing.assert_array_equal(table.y, [10.0, 20.0])
@@ -49,23 +58,23 @@ def test_target_and_dropped_columns_leave_the_features(tmp_path):
 
 
 def test_one_row_is_a_table(tmp_path):
-    write(tmp_path, text="width,height\n1,2\n")
+    write_file(tmp_path, text="width,height\n1,2\n")
     assert load(TOY, tmp_path).X.shape == (1, 1)
 
 
 def test_a_wrong_checksum_is_refused_with_both(tmp_path):
-    path, digest = write(tmp_path)
+    path, _ = write_file(tmp_path)
     with pytest.raises(DataSetError, match="damaged or another version") as caught:
         load(replace(TOY, sha256="0" * 64), tmp_path)
-    assert digest in str(caught.value)
+    assert CONTENT in str(caught.value)
     assert "0" * 64 in str(caught.value)
     assert str(path) in str(caught.value)
 
 
 def test_the_manifest_names_the_file_and_its_checksum(tmp_path):
-    _, digest = write(tmp_path, "toy-2020")
+    _, checksum = write_file(tmp_path, "toy-2020")
     manifest = tmp_path / "manifest.json"
-    manifest.write_text(json.dumps({"toy": {"file": "toy-2020.csv.gz", "sha256": digest}}))
+    manifest.write_text(json.dumps({"toy": {"file": "toy-2020.csv.gz", "sha256": checksum}}))
     assert load(TOY, tmp_path).y.tolist() == [10.0, 20.0]
     manifest.write_text(json.dumps({"toy": {"file": "toy-2020.csv.gz", "sha256": "f" * 64}}))
     with pytest.raises(DataSetError, match="f" * 64):
@@ -81,14 +90,14 @@ def test_a_broken_manifest_is_named(tmp_path):
 def test_a_missing_file_says_which_and_where(tmp_path):
     with pytest.raises(DataSetError) as caught:
         load(TOY, tmp_path)
-    for part in ("toy.csv.gz", "nowhere 1", str(tmp_path), "DIFFGBM_DATA", "--data-dir"):
+    for part in ("toy.csv.gz", "nowhere 1", str(tmp_path), "DIFFGBM_DATA", "--data-dir", "DIFFGBM_OFFLINE"):
         assert part in str(caught.value)
     with pytest.raises(DataSetError, match=r"Put toy\.csv\.gz"):
         load(TOY, None)
 
 
 def test_a_missing_target_lists_the_columns(tmp_path):
-    write(tmp_path, text="a,b\n1,2\n")
+    write_file(tmp_path, text="a,b\n1,2\n")
     with pytest.raises(DataSetError, match=r"no column 'height'.*a, b"):
         load(TOY, tmp_path)
 
@@ -124,22 +133,58 @@ def test_a_command_without_its_data_fails_in_one_line(tmp_path, capsys):
     assert "yacht.csv.gz" in capsys.readouterr().err
 
 
+def test_the_canonical_text_is_names_and_ten_digits():
+    table = Table(np.array([[1 / 3, -0.0], [-1e-7, 2e12]]), np.array([1.0, 0.1]), ("a", "b"), "c")
+    assert text(table) == b"a,b,c\n0.3333333333,0,1\n-1e-07,2e+12,0.1\n"
+    assert text(table, 1) == b"a,b,c\n0.3333333333,0,1\n"
+    assert digest(table, 1) == hashlib.sha256(text(table, 1)).hexdigest()
+
+
+def test_a_table_survives_its_file(tmp_path):
+    rng = np.random.default_rng(0)
+    table = Table(rng.standard_normal((20, 3)), rng.standard_normal(20), ("a", "b", "c"), "height")
+    write(tmp_path / "new" / "toy.csv.gz", table)
+    back = read(tmp_path / "new" / "toy.csv.gz", TOY)
+    np.testing.assert_allclose(back.X, table.X, rtol=1e-9)
+    assert (back.features, back.target) == (table.features, table.target)
+    assert digest(back) == digest(table)
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["toy.csv.gz"]
+
+
+def test_shape_and_first_rows_are_checked(tmp_path):
+    write_file(tmp_path)
+    first = hashlib.sha256(b"width,depth,height\n2.5,7,10\n").hexdigest()
+    assert len(load(replace(TOY, rows=2, features=("width", "depth"), head=(1, first)), tmp_path).y) == 2
+    with pytest.raises(DataSetError, match="2 rows and 2 features"):
+        load(replace(TOY, rows=3), tmp_path)
+    with pytest.raises(DataSetError, match="first 1 rows"):
+        load(replace(TOY, head=(1, CONTENT)), tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b"height\n" * 1000)[:-9], gzip.compress(b"height\nx\n")])
+def test_a_damaged_file_is_named(tmp_path, content):
+    (tmp_path / "toy.csv.gz").write_bytes(content)
+    with pytest.raises(DataSetError, match=r"toy\.csv\.gz cannot be read.*Replace it"):
+        load(TOY, tmp_path)
+
+
 @pytest.mark.skipif(data_directory() is None, reason="no local data directory")
-@pytest.mark.parametrize("name", ["yacht", "naval", "wine", "concrete"])
+@pytest.mark.parametrize("name", [name for name in PAPER if name not in ("diabetes", "ct_slices")])
 def test_local_files_are_the_registered_ones(name):
     if locate(DATA_SETS[name], data_directory()) is None:
         pytest.skip("not in the local data directory")
-    table = load(DATA_SETS[name], data_directory())
+    data_set = DATA_SETS[name]
+    table = load(data_set, data_directory())
+    assert (len(table.y), table.features, table.target) == (data_set.rows, data_set.features, data_set.target)
+    assert digest(table) == data_set.sha256
     assert np.isfinite(table.X).all()
-    assert table.X.shape[1] == len(table.features)
-    assert table.target not in table.features
 
 
 @pytest.mark.skipif(data_directory() is None, reason="no local data directory")
-def test_ct_slices_loses_its_patients():
-    sample = replace(DATA_SETS["ct_slices"], name="ct_slices_sample")
+def test_ct_slices_loses_its_patients_and_starts_as_registered():
+    sample = replace(DATA_SETS["ct_slices"], name="ct_slices_sample", rows=682)
     if locate(sample, data_directory()) is None:
         pytest.skip("not in the local data directory")
     table = load(sample, data_directory())
-    assert table.X.shape[1] == 384
-    assert "patientId" not in table.features
+    assert table.features == DATA_SETS["ct_slices"].features
+    assert sample.head == (682, digest(table))
