@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "model-files": "benchmarks.model_files",
     "peers": "benchmarks.peers.command",
     "run": "benchmarks.running",
+    "tables": "benchmarks.tables.command",
     "tune": "benchmarks.tune",
 }
 

@@ -152,11 +152,12 @@ def relative_crps_dots(rows: Sequence[Block]) -> Any:
         if np.isnan(ratios[:, j]).all():
             continue
         marker, colour = STYLES[family]
-        inside = colour if family in DIFFUSION else "white"
+        ours = family in DIFFUSION
+        inside, edge = (colour, "white") if ours else ("white", colour)
+        where = {"zorder": 4 if ours else 3, "label": long(family)}
         ax.scatter(
-            ratios[:, j], heights, marker=marker, s=52, facecolor=inside, edgecolor=colour, lw=1.3, label=long(family),
-            zorder=4 if family in DIFFUSION else 3,
-        )  # fmt: skip
+            ratios[:, j], heights, marker=marker, s=64 if ours else 52, facecolor=inside, edgecolor=edge, **where
+        )
     ax.axvline(1.0, color="black", lw=0.8, zorder=2)
     _ratio_axis(ax, float(np.nanmax(ratios)))
     ax.set_yticks(heights, labels=[row.data_sets[0] + ("" if _whole(row) else " *") for row in compared])
@@ -175,7 +176,7 @@ def _whole(row: Block) -> bool:
 def _ratio_axis(ax: Any, largest: float) -> None:
     """Logarithmic, with plain numbers at the ticks that are within reach."""
     ax.set_xscale("log")
-    steps = (1.0, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+    steps = (1.0, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
     ticks = [tick for tick in steps if tick <= largest * 1.02]
     ax.set_xticks(ticks, labels=[f"{tick:g}" for tick in ticks])
     ax.minorticks_off()

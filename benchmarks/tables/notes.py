@@ -69,7 +69,8 @@ def budget(lines: Sequence[Cell]) -> list[str]:
     spent = [f"{short(f)} {trials(cell for cell in lines if cell.family == f)}" for f in families]
     threads = span(cell.threads for cell in lines)
     text = (
-        f"Budget: finite/target trials of each study (the paper: 40, external families 25): {listed(spent)}; limit of a study: {limits(lines)}; "
+        f"Budget: finite/target trials of each study (the paper: 40, external families 25): {listed(spent)}; "
+        f"limit of a study: {limits(lines)}; "
         f"folds {numbers([cell.fold for cell in lines])}; {span(cell.n_test for cell in lines)} test rows a fold; "
         f"{span(cell.n_samples for cell in lines)} samples; {threads} thread{'' if threads == '1' else 's'}."
     )
