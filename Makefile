@@ -10,10 +10,10 @@ EXTRAS  = dev
 STAMP   = $(VENV)/.installed-$(EXTRAS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs bench
+.PHONY: help demo test test-neural lint docs bench
 
 help: ## say what each target does
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /' | sed 's/^/  make /'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /' | sed 's/^/  make /'
 
 $(VENV)/.installed-%: pyproject.toml
 	@echo "== installing diffgbm[$*] into $(VENV)"
@@ -27,7 +27,11 @@ demo: $(VENV)/.installed-demo ## learn p(y | x) on embedded data, print scores, 
 
 test: $(VENV)/.installed-test ## run the tests
 	@echo "== tests"
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --ignore=tests/external
+
+test-neural: $(VENV)/.installed-test-neural ## run the tests of the competitors: installs PyTorch, CatBoost, XGBoost, NGBoost
+	@echo "== tests of the benchmark families that need other packages"
+	@$(BIN)/python -m pytest tests/external
 
 lint: $(VENV)/.installed-dev ## check style and types
 	@echo "== ruff and mypy"
