@@ -27,7 +27,7 @@ demo: $(VENV)/.installed-demo ## learn p(y | x) on embedded data, print scores, 
 
 test: $(VENV)/.installed-test ## run the tests
 	@echo "== tests"
-	@$(BIN)/python -m pytest --ignore=tests/external
+	@$(BIN)/python -m pytest
 
 test-neural: $(VENV)/.installed-test-neural ## run the tests of the competitors: installs PyTorch, CatBoost, XGBoost, NGBoost
 	@echo "== tests of the benchmark families that need other packages"
