@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tables import notes
-from benchmarks.tables.blocks import Block, blocks
+from benchmarks.tables.blocks import Block, blocks, panel
 from benchmarks.tables.cells import Cell, Measure, Results
 from benchmarks.tables.labels import DIFFUSION, FAMILY_ORDER, HEADLINE_FAMILIES, long
 from benchmarks.tables.paper_values import (
@@ -158,9 +158,9 @@ SPECS: tuple[Spec, ...] = (
 
 
 def page(results: Results, spec: Spec) -> Page:
-    """Make a page of one aggregate table, with a second panel where fewer families have more data sets."""
+    """Make a page of one aggregate table, with further panels where fewer families have more data sets."""
     found = blocks(results, spec.families, spec.exclude)
-    tables = tuple(_table(block, spec, wide=i > 0) for i, block in enumerate(found))
+    tables = tuple(_table(block, spec, i) for i, block in enumerate(found))
     return Page(spec.name, spec.title, tables, () if tables else (notes.NOTHING,))
 
 
@@ -170,7 +170,7 @@ def panel_title(title: str, block: Block) -> str:
     return f"{title} ({len(block.families)} families, {len(block.data_sets)} data set{plural})"
 
 
-def _table(block: Block, spec: Spec, wide: bool) -> Table:
+def _table(block: Block, spec: Spec, place: int) -> Table:
     order = _order(block, spec)
     families = [block.families[i] for i in order]
     numbers = [item.compute(block)[order] for item in spec.items]
@@ -182,7 +182,7 @@ def _table(block: Block, spec: Spec, wide: bool) -> Table:
         for i, family in enumerate(families)
     )
     return Table(
-        spec.name + ("_all_data_sets" if wide else ""),
+        panel(spec.name, place),
         panel_title(spec.title, block),
         (Column("Family", align="l"), *(item.column for item in spec.items)),
         rows,

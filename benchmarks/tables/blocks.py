@@ -81,8 +81,15 @@ class _Choice:
         return len(self.families) * sum(map(len, self.folds.values()))
 
 
+def panel(name: str, place: int) -> str:
+    """Return the name of what is made of the block at ``place``: the first has none of its own, the others a number."""
+    return name if place == 0 else f"{name}_{place + 1}"
+
+
 def blocks(results: Results, families: Sequence[str], exclude: Sequence[str] = ()) -> tuple[Block, ...]:
-    """Return the block with most cells and, if it lacks data sets, the block with most data sets.
+    """Return the block with most families, then the ones with most cells and most data sets where these have more.
+
+    So that every family that ran is seen once, and one that ran on few data sets does not hide the others.
 
     Parameters
     ----------
@@ -96,18 +103,20 @@ def blocks(results: Results, families: Sequence[str], exclude: Sequence[str] = (
     Returns
     -------
     tuple of Block
-        At most two, each of two families at least; none if no two families share a fold of a data set.
+        At most three, of two families at least, each with fewer families and more data sets than the one before;
+        none if no two families share a fold of a data set.
     """
     grid = results.grid()
     wanted = [d for d in results.data_sets() if d in DATA_SETS and d not in exclude]
     choices = _choices(grid, families, wanted)
     if not choices:
         return ()
-    most_cells = max(choices, key=lambda c: (c.area, c.n_lines, len(c.families)))
-    most_data_sets = max(choices, key=lambda c: (len(c.folds), len(c.families), c.n_lines))
-    chosen = [most_cells]
-    if len(most_data_sets.folds) > len(most_cells.folds):
-        chosen.append(most_data_sets)
+    chosen = [max(choices, key=lambda c: (len(c.families), len(c.folds), c.n_lines))]
+    for other in (
+        max(choices, key=lambda c: (c.area, c.n_lines, len(c.families))),
+        max(choices, key=lambda c: (len(c.folds), len(c.families), c.n_lines)),
+    ):
+        chosen += [other] if len(other.folds) > len(chosen[-1].folds) else []
     return tuple(_block(choice, grid, families, wanted, exclude) for choice in chosen)
 
 

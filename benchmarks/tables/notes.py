@@ -32,9 +32,9 @@ def scope(block: Block) -> str:
     return f"Mean over folds, then over {len(block.data_sets)} data set{plural}: {listed(block.data_sets)}."
 
 
-def beside(paper: PaperTable, over: str = "eleven data sets") -> str:
-    """Say what the numbers in parentheses are."""
-    return f"In parentheses: the paper ({paper.label}), over {over}."
+def beside(paper: PaperTable, over: str) -> str:
+    """Say what the numbers in parentheses are; ranks depend on the families, so that these are counted."""
+    return f"In parentheses: the paper ({paper.label}), {len(paper.rows)} families, over {over}."
 
 
 def same_data_sets(block: Block, paper: PaperTable, what: str, form: Form) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.tables import notes
 from benchmarks.tables.aggregates import metric, panel_title, relative_crps
-from benchmarks.tables.blocks import Block, blocks
+from benchmarks.tables.blocks import Block, blocks, panel
 from benchmarks.tables.cells import Results
 from benchmarks.tables.labels import HEADLINE_FAMILIES, OURS, listed, long, short
 from benchmarks.tables.paper_values import FRIEDMAN_CHI2, NEMENYI_CD, RANKS, WILCOXON
@@ -22,8 +22,7 @@ def page(results: Results) -> Page:
     """Make the page: ranks and pairs of each block, then the paired tests."""
     tables: list[Table] = []
     for i, block in enumerate(blocks(results, HEADLINE_FAMILIES)):
-        suffix = "_all_data_sets" if i else ""
-        tables += [_ranks(block, suffix), *([_pairs(block, suffix)] if testable(block) else [])]
+        tables += [_ranks(block, i), *([_pairs(block, i)] if testable(block) else [])]
     paired = _paired(results)
     tables += [paired] if paired.rows else []
     return Page("ranks", TITLE, tuple(tables), () if tables else (notes.NOTHING,))
@@ -60,7 +59,7 @@ def _separated(block: Block, difference: float) -> list[str]:
     return [long(f) for f, r in zip(block.families, ranks, strict=True) if r > ranks.min() + difference]
 
 
-def _ranks(block: Block, suffix: str) -> Table:
+def _ranks(block: Block, place: int) -> Table:
     crpss = block.means(metric("crpss"))
     n = len(block.data_sets)
     errors = crpss.std(axis=1, ddof=1) / math.sqrt(n) if n > 1 else np.full(len(crpss), math.nan)
@@ -92,13 +91,13 @@ def _ranks(block: Block, suffix: str) -> Table:
         "SE is the standard error over data sets.",
         *block.omissions,
         *tests(block),
-        notes.beside(RANKS),
+        notes.beside(RANKS, "eleven data sets"),
         *notes.budget(block.lines()),
     )
-    return Table("ranks" + suffix, panel_title("Ranks", block), columns, tuple(rows), said)
+    return Table(panel("ranks", place), panel_title("Ranks", block), columns, tuple(rows), said)
 
 
-def _pairs(block: Block, suffix: str) -> Table:
+def _pairs(block: Block, place: int) -> Table:
     ranks = mean_ranks(block.means(metric("crps")))
     order = np.argsort(ranks, kind="stable")
     p_values = nemenyi(ranks, len(block.data_sets))[np.ix_(order, order)]
@@ -109,7 +108,7 @@ def _pairs(block: Block, suffix: str) -> Table:
     ]
     columns = (Column("Family", align="l"), *(Column(short(name), p_text) for name in names))
     said = ("p-values of Nemenyi's test on mean CRPS ranks, corrected for all pairs.", *block.omissions)
-    return Table("nemenyi" + suffix, panel_title("Nemenyi's pairs", block), columns, tuple(rows), said)
+    return Table(panel("nemenyi", place), panel_title("Nemenyi's pairs", block), columns, tuple(rows), said)
 
 
 def _paired(results: Results) -> Table:

@@ -155,4 +155,4 @@ def _entry(entry: Entry, column: Column, escape: Callable[[str], str], bold: Cal
 def _as_printed(paper: float, column: Column) -> str:
     """Write a number of the paper as ours, unless that would lose digits that the paper has."""
     text = column.form(paper)
-    return text if float(text) == paper else f"{paper:.10g}"
+    return text if float(text.replace(",", "")) == paper else f"{paper:.10g}"

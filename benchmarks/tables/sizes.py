@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.tables import notes
 from benchmarks.tables.aggregates import metric, panel_title, rules
-from benchmarks.tables.blocks import Block, blocks
+from benchmarks.tables.blocks import Block, blocks, panel
 from benchmarks.tables.cells import Results
 from benchmarks.tables.labels import HEADLINE_FAMILIES, listed, long
 from benchmarks.tables.paper_values import SIZES
@@ -33,11 +33,11 @@ def _train_rows(block: Block, data_set: str) -> float:
 def page(results: Results) -> Page:
     """Make the page."""
     found = blocks(results, HEADLINE_FAMILIES)
-    tables = tuple(_table(block, wide=i > 0) for i, block in enumerate(found))
+    tables = tuple(_table(block, i) for i, block in enumerate(found))
     return Page("sizes", TITLE, tables, () if tables else (notes.NOTHING,))
 
 
-def _table(block: Block, wide: bool) -> Table:
+def _table(block: Block, place: int) -> Table:
     crpss = block.means(metric("crpss"))
     members = groups(block)
     columns = [Column("Family", align="l")]
@@ -55,5 +55,5 @@ def _table(block: Block, wide: bool) -> Table:
         notes.beside(SIZES, "4 small, 4 medium and 3 large data sets"),
         *notes.budget(block.lines()),
     )
-    name = "sizes_all_data_sets" if wide else "sizes"
+    name = panel("sizes", place)
     return Table(name, panel_title(TITLE, block), tuple(columns), tuple(rows), said, rules=rules(block.families))
