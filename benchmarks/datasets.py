@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.downloads import CACHE_VARIABLE, OFFLINE_VARIABLE, cache_directory, obtain, offline
+from benchmarks.downloads import OFFLINE_VARIABLE, cache_directory, obtain, offline
 from benchmarks.originals import ORIGINALS, Original
 from benchmarks.table_files import DataSet, DataSetError, Table, read, verify
 
@@ -225,7 +225,7 @@ def load(
         raise DataSetError(_how_to_get(data_set, directory) + damage)
     try:
         if cache is None:
-            raise DataSetError(f"Downloads need pooch (pip install pooch) or a directory named by {CACHE_VARIABLE}.")
+            raise DataSetError("Downloads need pooch, which is not installed: pip install pooch (or 'diffgbm[bench]').")
         return obtain(data_set, ORIGINALS.get(data_set.name, ()) if originals is None else originals, cache, base_url)
     except DataSetError as error:
         raise DataSetError(f"{_how_to_get(data_set, directory)} {error}{damage}") from error

@@ -376,7 +376,7 @@ def test_fetch_gets_what_it_can_and_names_what_it_cannot(server, tmp_path, capsy
     assert "unknown data sets: boston" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(data_directory() is None, reason="no local data directory")
+@pytest.mark.skipif(locate(DATA_SETS["yacht"], data_directory()) is None, reason="not in a local data directory")
 def test_fetch_fills_the_cache_and_list_finds_it_there(server, tmp_path, capsys):
     local = load(DATA_SETS["yacht"], data_directory())
     offer(server, "yacht", 0, np.column_stack([local.X, local.y]))
