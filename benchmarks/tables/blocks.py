@@ -6,7 +6,7 @@ and data sets without a gap between them, and say what they leave out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -108,7 +108,7 @@ def blocks(results: Results, families: Sequence[str], exclude: Sequence[str] = (
     """
     grid = results.grid()
     wanted = [d for d in results.data_sets() if d in DATA_SETS and d not in exclude]
-    choices = _choices(grid, families, wanted)
+    choices = _choices(grid, families, wanted, range(2, len(families) + 1))
     if not choices:
         return ()
     chosen = [max(choices, key=lambda c: (len(c.families), len(c.folds), c.n_lines))]
@@ -120,11 +120,11 @@ def blocks(results: Results, families: Sequence[str], exclude: Sequence[str] = (
     return tuple(_block(choice, grid, families, wanted, exclude) for choice in chosen)
 
 
-def _choices(grid: Grid, families: Sequence[str], data_sets: Sequence[str]) -> list[_Choice]:
-    """Every set of two or more families with the data sets and folds that they share, if any."""
+def _choices(grid: Grid, families: Sequence[str], data_sets: Sequence[str], sizes: Iterable[int]) -> list[_Choice]:
+    """Every set of so many families with the data sets and folds that they share, if any."""
     have = {d: {f: frozenset(grid.get((d, f), ())) for f in families} for d in data_sets}
     out = []
-    for size in range(2, len(families) + 1):
+    for size in sizes:
         for chosen in combinations(families, size):
             common = {d: frozenset.intersection(*(have[d][f] for f in chosen)) for d in data_sets}
             if folds := {d: shared for d, shared in common.items() if shared}:
@@ -210,9 +210,8 @@ def rows_of(results: Results, families: Sequence[str]) -> tuple[Block, ...]:
 
 
 def _row(grid: Grid, data_set: str, present: Sequence[str]) -> Block:
-    alone = _Choice((present[0],), {data_set: frozenset(grid[data_set, present[0]])})
-    choices = _choices(grid, present, [data_set]) or [alone]
-    choice = max(choices, key=lambda c: (len(c.families), c.n_lines))
+    by_size = (_choices(grid, present, [data_set], [size]) for size in range(len(present), 0, -1))
+    choice = max(next(filter(None, by_size)), key=lambda c: c.n_lines)
     block = _block(choice, grid, choice.families, [data_set], DATA_SETS)
     apart = [long(family) for family in present if family not in choice.families]
     left_out = (f"{data_set}: {listed(apart)} left out, no fold in common with the others.",) if apart else ()

@@ -56,5 +56,5 @@ def _studies(results: Results) -> Table:
         for d in results.data_sets()
     )
     columns = (Column("Data set", align="l"), *(Column(short(family)) for family in families))
-    said = (f"Finite/target trials; {MISSING} where a family has no result.",)
+    said = (f"Finite/target trials; a dash ({MISSING}): the family has no result.",)
     return Table("trials", "Trials of each study", columns, rows, said)

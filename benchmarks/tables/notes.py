@@ -46,7 +46,7 @@ def same_data_sets(block: Block, paper: PaperTable, what: str, form: Form) -> li
     if not shown or set(block.data_sets) >= set(DATA_SETS):
         return []
     means = [f"{short(f)} {form(float(np.mean(paper.column(f, block.data_sets))))}" for f in shown]
-    return [f"The paper's {what} over these {len(block.data_sets)} data sets ({paper.label}): {listed(means)}."]
+    return [f"The paper's {what} over the same data sets as ours ({paper.label}): {listed(means)}."]
 
 
 def trials(cells: Iterable[Cell]) -> str:

@@ -22,7 +22,7 @@ from benchmarks.tables.paper_values import (
 from benchmarks.tables.value import MISSING, Column, Number, Page, Table, fixed, significant
 
 THREE = ("published", "score_flex_sde", "flow_vp")
-_DASH = f"{MISSING} where a family has no result; bold is the best of a data set."
+_DASH = f"A dash ({MISSING}): the family has no result; bold is the best of a data set."
 
 
 def value(row: Block, family: str, measure: Measure) -> float:
