@@ -69,7 +69,7 @@ def test_the_rough_order_is_the_order_to_16_bits(seed, n, scale):
     width = np.ptp(states) / (LEVELS - 1)
     assert np.all(np.diff(got) >= -1.0001 * width)
     kernel = states.copy()
-    _, scratch, _, keys, other_keys, counts = spread_buffers(n)
+    _, scratch, _, _, keys, other_keys, counts = spread_buffers(n)
     sort_roughly(kernel, keys, counts, scratch, other_keys)
     np.testing.assert_array_equal(kernel, got)
 

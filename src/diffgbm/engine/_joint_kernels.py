@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from diffgbm.engine._numba import kernel
-from diffgbm.engine._random_kernels import row_key
-from diffgbm.engine._sample_kernels import bin_of, draw
+from diffgbm.engine._random_kernels import draw, row_key
+from diffgbm.engine._sample_kernels import bucket_of, climb
 from diffgbm.engine._scalar_kernels import accumulate, add_box
 from diffgbm.engine._walk_kernels import answer, block_mask, walk_hits
 from diffgbm.engine.lookup import Lookup
@@ -129,12 +129,14 @@ def drift_joint(row: Any, lookups: Any, steps: Any, k: Any, cell: Any, state: An
     """Write ``linear y + gain F(scale y)`` at knot ``k`` for states (d, n)."""
     table, residual, pairs, height = row
     bins, below, order, rank = scratch[:4]
-    edges, edges_at, first, first_at, low, inverse = lookups
+    edges, edges_at, first, first_at, low, inverse, most = lookups
     d, n = state.shape
     for j in range(d):
-        lookup = Lookup(edges[edges_at[j] : edges_at[j + 1]], first[first_at[j] : first_at[j + 1]], low[j], inverse[j])
+        own_edges, own_first = edges[edges_at[j] : edges_at[j + 1]], first[first_at[j] : first_at[j + 1]]
+        lookup = Lookup(own_edges, own_first, low[j], inverse[j], most[j])
         for i in range(n):
-            bins[j, i] = bin_of(steps.scale[k] * state[j, i], lookup)
+            v = steps.scale[k] * state[j, i]
+            bins[j, i] = climb(v, np.uint64(bucket_of(v, lookup)), lookup)
     for o in range(d):
         out[o, :] = 0.0
         for j in range(d):
@@ -182,7 +184,7 @@ def integrate_row_joint(
     """Write the final states of samples ``offset, offset + stride, ...`` of one row into ``out`` (n_samples, d)."""
     first_sample, offset, stride = samples
     d = out.shape[1]
-    bits = np.empty(RUN, np.uint64)
+    bits = np.empty(RUN, np.uint64), np.empty(RUN, np.uint64)
     total = (len(out) - offset + stride - 1) // stride
     for begin in range(0, total, RUN):
         n = min(RUN, total - begin)

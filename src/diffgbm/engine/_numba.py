@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -18,8 +20,22 @@ logging.getLogger("diffgbm").info(
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def digest(folder: Path) -> str:
+    """Return eight digits that change with any source file in a folder."""
+    content = b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))
+    return hashlib.sha256(content).hexdigest()[:8]
+
+
+DIGEST = digest(Path(__file__).parent)
+
+
 def kernel(function: Function) -> Function:
-    """Compile a function serially and without the GIL; keep the machine code between sessions if possible."""
+    """Compile a function serially and without the GIL; keep the machine code between sessions if possible.
+
+    numba takes kept code for valid until the function's own file changes, although it contains the functions that are
+    called as well. The name it is kept under therefore depends on all files.
+    """
+    function.__qualname__ = f"{function.__name__}_{DIGEST}"
     try:
         return cast(Function, numba.njit(nogil=True, cache=True)(function))
     except RuntimeError:  # no directory can be written to: compile in every session

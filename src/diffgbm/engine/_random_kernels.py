@@ -10,7 +10,6 @@ import numpy as np
 from diffgbm.engine._numba import kernel
 from diffgbm.engine.ziggurat import EDGES, HEIGHTS, TAIL, WIDTHS
 
-U32 = np.uint64(32)
 ONE = np.uint64(1)
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -29,78 +28,105 @@ def mix(x: Any) -> Any:
 
 @kernel
 def row_key(key: Any, row: Any) -> Any:
-    """Return the odd 64-bit key of a row."""
-    return mix(mix(key + GOLDEN) + (np.uint64(row) + ONE) * GOLDEN) | ONE
+    """Return the 64-bit key of a row."""
+    return mix(mix(key + GOLDEN) + (np.uint64(row) + ONE) * GOLDEN)
 
 
 @kernel
-def squares(counter: Any, key: Any) -> Any:
-    """Five rounds of Widynski's "squares" (arXiv:2004.06278): 64 bits for each pair of counter and key."""
-    y = counter * key
-    z = y + key
-    x = y * y + y
-    x = (x >> U32) | (x << U32)
-    x = x * x + z
-    x = (x >> U32) | (x << U32)
-    x = x * x + y
-    x = (x >> U32) | (x << U32)
-    x = x * x + z
-    t = x
-    x = (x >> U32) | (x << U32)
-    return t ^ ((x * x + y) >> U32)
+def stream(own: Any, draw: Any) -> Any:
+    """Return start and twist of the stream of a row's draw: one number for each sample.
+
+    ``draw`` is ``step * d + coordinate``. Both are SplitMix64's: draw 0 takes the first two numbers of the sequence
+    that starts at the row's key, draw 1 the next two.
+    """
+    at = own + (np.uint64(2) * np.uint64(draw) + ONE) * GOLDEN
+    return mix(at), mix(at + GOLDEN)
 
 
 @kernel
-def counter_of(sample: Any, draw: Any) -> Any:
-    """Counter of one normal; ``draw`` is ``step * d + coordinate``."""
-    return (np.uint64(sample) << U32) | np.uint64(draw)
+def scramble(x: Any, twist: Any) -> Any:
+    """Finaliser of SplitMix64 with a ``twist`` between its two multiplications.
+
+    All sequences of SplitMix64 are parts of one long cycle; the twist makes those that overlap different.
+    """
+    x = (x ^ (x >> np.uint64(30))) * MIX1 ^ twist
+    x = (x ^ (x >> np.uint64(27))) * MIX2
+    return x ^ (x >> np.uint64(31))
 
 
 @kernel
-def uniform(counter: Any, key: Any) -> Any:
+def bits_of(start: Any, twist: Any, sample: Any) -> Any:
+    """Return the 64 bits of a sample of a stream."""
+    return scramble(start + np.uint64(sample) * GOLDEN, twist)
+
+
+@kernel
+def uniform(bits: Any) -> Any:
     """Return a uniform number strictly between 0 and 1."""
-    return (np.float64(squares(counter, key) >> np.uint64(11)) + 0.5) * UNIT
+    return (np.float64(bits >> np.uint64(11)) + 0.5) * UNIT
 
 
 @kernel
-def normal_tail(u: Any, counter: Any, key: Any) -> Any:
+def normal_tail(state: Any) -> Any:
     """Return a normal beyond ``r``: exponential proposals of rate ``r``, accepted against the density."""
     while True:
-        excess = -math.log(u) / TAIL
-        key = mix(key + GOLDEN) | ONE
-        if -2.0 * math.log(uniform(counter, key)) > excess * excess:
+        excess = -math.log(uniform(mix(state + GOLDEN))) / TAIL
+        state += GOLDEN + GOLDEN
+        if -2.0 * math.log(uniform(mix(state))) > excess * excess:
             return TAIL + excess
-        key = mix(key + GOLDEN) | ONE
-        u = uniform(counter, key)
 
 
 @kernel
-def normal_slow(bits: Any, counter: Any, key: Any) -> Any:
-    """Finish a draw that fell outside the ziggurat's rectangles; further bits come from further keys."""
+def normal_slow(bits: Any) -> Any:
+    """Finish a draw that fell outside the ziggurat's rectangles; further bits are SplitMix64 started at its own."""
+    state = bits
     while True:
         layer = np.int64(bits & LAYER_BITS)
         x = np.float64(np.int64(bits) >> 11) * WIDTHS[layer]
         if abs(x) < EDGES[layer + 1]:
             return x
-        key = mix(key + GOLDEN) | ONE
-        u = uniform(counter, key)
         if layer == 0:
-            return normal_tail(u, counter, key) if x > 0.0 else -normal_tail(u, counter, key)
-        if HEIGHTS[layer] + u * (HEIGHTS[layer + 1] - HEIGHTS[layer]) < math.exp(-0.5 * x * x):
+            return normal_tail(state) if x > 0.0 else -normal_tail(state)
+        state += GOLDEN
+        if HEIGHTS[layer] + uniform(mix(state)) * (HEIGHTS[layer + 1] - HEIGHTS[layer]) < math.exp(-0.5 * x * x):
             return x
-        key = mix(key + GOLDEN) | ONE
-        bits = squares(counter, key)
+        state += GOLDEN
+        bits = mix(state)
 
 
 @kernel
-def normal(counter: Any, key: Any) -> Any:
-    """Return the standard normal of a counter under a key."""
-    bits = squares(counter, key)
+def normal(bits: Any) -> Any:
+    """Return the standard normal of 64 bits."""
     layer = np.int64(bits & LAYER_BITS)
     x = np.float64(np.int64(bits) >> 11) * WIDTHS[layer]
-    if abs(x) < EDGES[layer + 1]:
-        return x
-    return normal_slow(bits, counter, key)
+    return x if abs(x) < EDGES[layer + 1] else normal_slow(bits)
+
+
+@kernel
+def draw(own: Any, first: Any, stride: Any, number: Any, scratch: Any, out: Any) -> None:
+    """Write a row's normals of samples ``first, first + stride, ...`` for one draw number.
+
+    ``scratch`` is two arrays of uint64, for the bits and for the places of the draws that are not finished in the
+    first pass: one in eighty, at random, which would cost more as a branch than all the rest.
+    """
+    n = len(out)
+    bits, late = scratch
+    x, twist = stream(own, number)
+    x += np.uint64(first) * GOLDEN
+    jump = np.uint64(stride) * GOLDEN
+    for i in range(n):
+        bits[i] = scramble(x, twist)
+        x += jump
+    n_late = np.uint64(0)
+    for i in range(n):
+        b = bits[i]
+        layer = b & LAYER_BITS
+        z = np.float64(np.int64(b) >> 11) * WIDTHS[layer]
+        out[i] = z
+        late[n_late] = np.uint64(i)
+        n_late += np.uint64(abs(z) >= EDGES[layer + ONE])
+    for j in range(n_late):
+        out[late[j]] = normal_slow(bits[late[j]])
 
 
 @kernel
@@ -109,9 +135,10 @@ def fill_normals(key: Any, rows: Any, samples: Any, step: Any, out: Any) -> None
     d = out.shape[2]
     for i in range(len(rows)):
         own = row_key(key, rows[i])
-        for s in range(len(samples)):
-            for j in range(d):
-                out[i, s, j] = normal(counter_of(samples[s], step * d + j), own)
+        for j in range(d):
+            start, twist = stream(own, step * d + j)
+            for s in range(len(samples)):
+                out[i, s, j] = normal(bits_of(start, twist, samples[s]))
 
 
 @kernel
@@ -119,6 +146,7 @@ def fill_bits(key: Any, rows: Any, samples: Any, draws: Any, out: Any) -> None:
     """Fill ``out`` (rows, samples, draws) with the raw 64 bits behind the normals, for test batteries."""
     for i in range(len(rows)):
         own = row_key(key, rows[i])
-        for s in range(len(samples)):
-            for j in range(len(draws)):
-                out[i, s, j] = squares(counter_of(samples[s], draws[j]), own)
+        for j in range(len(draws)):
+            start, twist = stream(own, draws[j])
+            for s in range(len(samples)):
+                out[i, s, j] = bits_of(start, twist, samples[s])

@@ -11,42 +11,29 @@ from typing import Any
 import numpy as np
 
 from diffgbm.engine._numba import kernel
-from diffgbm.engine._random_kernels import LAYER_BITS, ONE, U32, normal_slow, squares
-from diffgbm.engine.ziggurat import EDGES, WIDTHS
+from diffgbm.engine._random_kernels import ONE, draw
 
-RUN = 256
+RUN = 512
 """Samples integrated together."""
 CROWDED = 8
 """Edges in one bucket from which halving beats scanning."""
 
 
 @kernel
-def draw(key: Any, first: Any, stride: Any, number: Any, bits: Any, out: Any) -> None:
-    """Write the normals of samples ``first, first + stride, ...`` for one draw number; ``bits`` is scratch."""
-    n = len(out)
-    counter = (np.uint64(first) << U32) | np.uint64(number)
-    jump = np.uint64(stride) << U32
-    for i in range(n):
-        bits[i] = squares(counter + np.uint64(i) * jump, key)
-    for i in range(n):
-        b = bits[i]
-        layer = b & LAYER_BITS
-        x = np.float64(np.int64(b) >> 11) * WIDTHS[layer]
-        out[i] = x
-        if abs(x) >= EDGES[layer + ONE]:
-            out[i] = normal_slow(b, counter + np.uint64(i) * jump, key)
+def bucket_of(v: Any, lookup: Any) -> Any:
+    """Return the bucket of ``v``. NaN is in the first, so that it indexes something."""
+    position = (v - lookup.low) * lookup.inverse
+    top = np.float64(len(lookup.first) - 2)
+    position = position if position > 0.0 else 0.0
+    return np.int64(position if position < top else top)
 
 
 @kernel
-def bin_of(v: Any, lookup: Any) -> Any:
-    """Return how many edges are below ``v``. NaN is below all of them, so that it indexes something."""
+def climb(v: Any, bucket: Any, lookup: Any) -> Any:
+    """Return how many edges are below ``v``, given its bucket."""
     first, edges = lookup.first, lookup.edges
-    position = (v - lookup.low) * lookup.inverse
-    top = np.float64(len(first) - 2)
-    bucket = np.uint64(np.int64(min(position, top))) if position > 0.0 else np.uint64(0)
     low = np.uint64(first[bucket])
-    if edges[low] < v:  # most buckets hold one edge or none: compiled to an addition, not a branch
-        low += ONE
+    low += np.uint64(edges[low] < v)  # most buckets hold one edge or none
     while edges[low] < v:
         high = np.uint64(first[bucket + ONE])
         while high - low > np.uint64(CROWDED):
@@ -55,46 +42,67 @@ def bin_of(v: Any, lookup: Any) -> Any:
                 low = middle + ONE
             else:
                 high = middle
-        if edges[low] < v:
-            low += ONE
+        low += np.uint64(edges[low] < v)
     return low
 
 
 @kernel
-def drift(table: Any, lookup: Any, scale: Any, linear: Any, gain: Any, state: Any, out: Any) -> None:
-    """Write ``linear y + gain F(scale y)`` for each state."""
+def look_up(table: Any, lookup: Any, scale: Any, state: Any, buckets: Any, out: Any) -> None:
+    """Write ``F(scale y)`` for each state; ``buckets`` is scratch (uint64).
+
+    Buckets come first, in a loop of vector instructions; following them into the tables is a loop of loads.
+    """
+    first, edges = lookup.first, lookup.edges
+    n = len(state)
+    for i in range(n):
+        buckets[i] = np.uint64(bucket_of(scale * state[i], lookup))
+    if lookup.most <= 1:
+        for i in range(n):
+            low = np.uint64(first[buckets[i]])
+            low += np.uint64(edges[low] < scale * state[i])
+            out[i] = table[low]
+    else:
+        for i in range(n):
+            out[i] = table[climb(scale * state[i], buckets[i], lookup)]
+
+
+@kernel
+def drift(table: Any, lookup: Any, scale: Any, linear: Any, gain: Any, state: Any, buckets: Any, out: Any) -> None:
+    """Write ``linear y + gain F(scale y)`` for each state; ``buckets`` is scratch (uint64)."""
+    look_up(table, lookup, scale, state, buckets, out)
     for i in range(len(state)):
-        y = state[i]
-        out[i] = linear * y + gain * table[bin_of(scale * y, lookup)]
+        out[i] = linear * state[i] + gain * out[i]
 
 
 @kernel
 def integrate_run(table: Any, lookup: Any, knot_cell: Any, steps: Any, key: Any, samples: Any, buffers: Any) -> None:
     """Take the states of a run of samples, already in ``buffers``, from the first knot to the last."""
     first, stride, n = samples
-    state, ahead, slope, noise, bits = buffers
-    state, ahead, slope, noise = state[:n], ahead[:n], slope[:n], noise[:n]
+    values, scratch = buffers
+    state, ahead, slope, noise = values[0][:n], values[1][:n], values[2][:n], values[3][:n]
+    buckets = scratch[0][:n]
     for k in range(len(steps.size)):
         h, e, w = steps.size[k], steps.noise[k], steps.corrector[k]
-        drift(table[knot_cell[k]], lookup, steps.scale[k], steps.linear[k], steps.gain[k], state, slope)
+        linear, gain = steps.linear[k], steps.gain[k]
+        look_up(table[knot_cell[k]], lookup, steps.scale[k], state, buckets, slope)
         if e != 0.0:
-            draw(key, first, stride, k + 1, bits, noise)
+            draw(key, first, stride, k + 1, scratch, noise)
         if w == 0.0:
             if e != 0.0:
                 for i in range(n):
-                    state[i] = state[i] + h * slope[i] + e * noise[i]
+                    state[i] += h * (linear * state[i] + gain * slope[i]) + e * noise[i]
             else:
                 for i in range(n):
-                    state[i] = state[i] + h * slope[i]
+                    state[i] += h * (linear * state[i] + gain * slope[i])
             continue
         if e == 0.0:
             noise[:] = 0.0
         for i in range(n):
-            noise[i] *= e
-            ahead[i] = state[i] + h * slope[i] + noise[i]
-            state[i] += h * (1.0 - w) * slope[i] + noise[i]
+            d = h * (linear * state[i] + gain * slope[i])
+            ahead[i] = state[i] + d + e * noise[i]
+            state[i] += (1.0 - w) * d + e * noise[i]
         j = k + 1
-        drift(table[knot_cell[j]], lookup, steps.scale[j], steps.linear[j], steps.gain[j], ahead, slope)
+        drift(table[knot_cell[j]], lookup, steps.scale[j], steps.linear[j], steps.gain[j], ahead, buckets, slope)
         for i in range(n):
             state[i] += h * w * slope[i]
 
@@ -109,8 +117,9 @@ def integrate_row(
     all samples, or nothing.
     """
     first_sample, offset, stride = samples
-    state, ahead, slope, noise = np.empty(RUN), np.empty(RUN), np.empty(RUN), np.empty(RUN)
-    bits = np.empty(RUN, np.uint64)
+    values = np.empty(RUN), np.empty(RUN), np.empty(RUN), np.empty(RUN)
+    scratch = np.empty(RUN, np.uint64), np.empty(RUN, np.uint64)
+    state = values[0]
     total = (len(out) - offset + stride - 1) // stride
     for begin in range(0, total, RUN):
         n = min(RUN, total - begin)
@@ -120,9 +129,9 @@ def integrate_row(
             for i in range(n):
                 state[i] = start[at + i * stride]
         else:
-            draw(key, first, stride, 0, bits, state[:n])
+            draw(key, first, stride, 0, scratch, state[:n])
         for i in range(n):
             state[i] *= steps.start
-        integrate_run(table, lookup, knot_cell, steps, key, (first, stride, n), (state, ahead, slope, noise, bits))
+        integrate_run(table, lookup, knot_cell, steps, key, (first, stride, n), (values, scratch))
         for i in range(n):
             out[at + i * stride] = state[i]

@@ -55,7 +55,8 @@ def sort_roughly(state: Any, keys: Any, counts: Any, scratch: Any, scratch_keys:
 def spread_buffers(n: Any) -> Any:
     """Allocate what ``spread_row`` works in for ``n`` samples."""
     keys, other_keys = np.empty(n, np.uint16), np.empty(n, np.uint16)
-    return np.empty(n), np.empty(n), np.empty(n), keys, other_keys, np.empty((2, RADIX), np.int64)
+    bins, counts = np.empty(n, np.uint64), np.empty((2, RADIX), np.int64)
+    return np.empty(n), np.empty(n), np.empty(n), bins, keys, other_keys, counts
 
 
 @kernel
@@ -63,7 +64,7 @@ def spread_row(
     table: Any, lookup: Any, knot_cell: Any, steps: Any, spread: Any, start: Any, buffers: Any, out: Any
 ) -> None:
     """Carry the points ``start`` of one row from the first knot to the last, into ``out``; both (n,)."""
-    state, ahead, slope, keys, other_keys, counts = buffers
+    state, ahead, slope, bins, keys, other_keys, counts = buffers
     n = len(state)
     for i in range(n):
         state[i] = steps.start * start[i]
@@ -71,7 +72,7 @@ def spread_row(
         h, e, w = steps.size[k], steps.noise[k], steps.corrector[k]
         if e != 0.0:
             sort_roughly(state, keys, counts, ahead, other_keys)
-        drift(table[knot_cell[k]], lookup, steps.scale[k], steps.linear[k], steps.gain[k], state, slope)
+        drift(table[knot_cell[k]], lookup, steps.scale[k], steps.linear[k], steps.gain[k], state, bins, slope)
         noise = spread.normals[k]
         if w == 0.0:
             for i in range(n):
@@ -81,7 +82,7 @@ def spread_row(
             ahead[i] = state[i] + h * slope[i] + e * noise[i]
             state[i] += h * (1.0 - w) * slope[i] + e * noise[i]
         j = k + 1
-        drift(table[knot_cell[j]], lookup, steps.scale[j], steps.linear[j], steps.gain[j], ahead, slope)
+        drift(table[knot_cell[j]], lookup, steps.scale[j], steps.linear[j], steps.gain[j], ahead, bins, slope)
         for i in range(n):
             state[i] += h * w * slope[i]
     for i in range(n):

@@ -31,6 +31,7 @@ class Lookups(NamedTuple):
     first_at: Integers
     low: Array
     inverse: Array
+    most: Integers
 
 
 @dataclass(frozen=True)
@@ -155,4 +156,5 @@ def join_lookups(edges: list[Array]) -> Lookups:
         first_at=np.cumsum([0, *(len(lookup.first) for lookup in lookups)]),
         low=np.array([lookup.low for lookup in lookups]),
         inverse=np.array([lookup.inverse for lookup in lookups]),
+        most=np.array([lookup.most for lookup in lookups]),
     )

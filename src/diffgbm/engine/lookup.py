@@ -27,12 +27,15 @@ class Lookup(NamedTuple):
         How many edges lie in earlier buckets.
     low, inverse : float
         Start of the first bucket, and buckets for each unit of length.
+    most : int
+        Edges in the fullest bucket. If there is only one, a single comparison finds the bin.
     """
 
     edges: Array
     first: NDArray[np.int32]
     low: float
     inverse: float
+    most: int
 
 
 def make_lookup(edges: Array) -> Lookup:
@@ -44,6 +47,7 @@ def make_lookup(edges: Array) -> Lookup:
     inverse = (n_buckets - 1) / width if width > 0 else 0.0
     if not np.isfinite(inverse) or inverse == 0.0:  # one edge, or a span that has no reciprocal
         n_buckets, inverse = 1, 0.0
-    bucket = np.clip((edges - low) * inverse, 0, n_buckets - 1).astype(np.int64)
+    position = (edges - low) * inverse if n_buckets > 1 else np.zeros(len(edges))
+    bucket = np.clip(position, 0, n_buckets - 1).astype(np.int64)
     first = np.searchsorted(bucket, np.arange(n_buckets + 1)).astype(np.int32)
-    return Lookup(np.append(edges, np.inf), first, low, inverse)
+    return Lookup(np.append(edges, np.inf), first, low, inverse, int(np.diff(first).max()))
