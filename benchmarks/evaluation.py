@@ -122,7 +122,8 @@ def measure(
     clock: Callable[[], float] = time.perf_counter,
 ) -> Record:
     """Fit, sample and score one fold; return its line."""
-    _warm_up()
+    if "numba" in family.packages:
+        _warm_up()
     streams = seeds(fold)
     model = family.build(config.params, streams, threads)
     started = clock()

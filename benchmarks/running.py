@@ -88,8 +88,8 @@ def work(
 ) -> list[Unit]:
     """Do the chosen actions for each data set and family, and return the units that failed."""
     Layout(settings.results_dir).prepare()
-    tables = choose_tables(data_sets, settings.data_dir)
-    pairs = studies(tables, choose_families(registry(settings.registry), families))
+    chosen = choose_families(registry(settings.registry), families)
+    pairs = studies(choose_tables(data_sets, settings.data_dir), chosen)
     folds = [study.at(fold) for study in pairs for fold in settings.folds]
     expected = [*(pairs if "tune" in actions else []), *(folds if "evaluate" in actions else [])]
     monitor = Monitor(expected, jobs)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from benchmarks.locks import held, is_held
 from benchmarks.studies import MOST_DEATHS, Standing, Study, open_study
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 CORNERS = ({"x": 0.25}, {"x": 0.75})
@@ -41,6 +41,7 @@ def die_in_a_trial(journal: Path, **options) -> None:
         study.claim(9, None, **options).suggest_float("x", 0.0, 1.0)
 
 
+@settings(deadline=None)
 @given(
     st.builds(Standing, *(st.integers(0, 6),) * 3, st.floats(0.0, 300.0)),
     st.integers(1, 5),
