@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from benchmarks import configs, provenance, records
 from benchmarks.configs import Config
-from benchmarks.datasets import Table
 from benchmarks.families.base import Family
 from benchmarks.layout import Layout
 from benchmarks.locks import held
 from benchmarks.protocol import Fold, prepare, seeds
 from benchmarks.records import Record
+from benchmarks.table_files import Table
 from diffgbm import metrics
 
 Array = NDArray[np.float64]

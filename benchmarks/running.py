@@ -25,6 +25,9 @@ QUICK_TRIALS = 2
 QUICK_MINUTES = 0.25
 QUICK_FOLDS = (1, 2)
 
+Follow = Callable[[Unit, Report], Sequence[Unit]]
+"""What a finished unit makes ready."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -93,7 +96,7 @@ def work(
     folds = [study.at(fold) for study in pairs for fold in settings.folds]
     expected = [*(pairs if "tune" in actions else []), *(folds if "evaluate" in actions else [])]
     monitor = Monitor(expected, jobs)
-    follow = partial(_folds_of, settings, monitor) if "evaluate" in actions else lambda unit, report: []
+    follow: Follow = partial(_folds_of, settings, monitor) if "evaluate" in actions else lambda unit, report: []
     bad: list[Unit] = []
     try:
         left = spread(
@@ -118,9 +121,6 @@ def complain(bad: Sequence[Unit]) -> None:
     """Raise if units failed."""
     if bad:
         raise ResultsError(f"no result of {len(bad)} units: {', '.join(map(str, bad))}.")
-
-
-Follow = Callable[[Unit, Report], Sequence[Unit]]
 
 
 def _folds_of(settings: Settings, monitor: Monitor, unit: Unit, report: Report) -> list[Unit]:

@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.configs import Budget
-from benchmarks.datasets import DATA_SETS, DataSetError, Table, add_data_dir, data_directory, load
+from benchmarks.datasets import DATA_SETS, add_data_dir, data_directory, load
 from benchmarks.evaluation import N_SAMPLES
 from benchmarks.families.base import Family
 from benchmarks.layout import PROTOCOL, ResultsError
 from benchmarks.protocol import EVALUATION_FOLDS
 from benchmarks.spread import cores
+from benchmarks.table_files import DataSetError, Table
 from diffgbm.errors import known
 
 REGISTRY = "benchmarks.families:FAMILIES"

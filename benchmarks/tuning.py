@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 from benchmarks import configs, provenance
 from benchmarks.configs import Budget, Config
-from benchmarks.datasets import Table
 from benchmarks.families.base import Family
 from benchmarks.layout import Layout
 from benchmarks.protocol import MASTER_SEED, TUNING_FOLD, Fold, prepare, seeds
 from benchmarks.studies import Standing, Study, open_study
+from benchmarks.table_files import Table
 from diffgbm.metrics import crps
 
 N_SAMPLES = 100

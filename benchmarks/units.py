@@ -9,11 +9,11 @@ from typing import Literal
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks.datasets import Table
 from benchmarks.evaluation import evaluate
 from benchmarks.families.base import Family
 from benchmarks.layout import Layout
 from benchmarks.selection import Settings, load_table, registry
+from benchmarks.table_files import Table
 from benchmarks.tuning import tune
 
 BAD = ("failed", "error")
