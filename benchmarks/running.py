@@ -78,7 +78,7 @@ def _quick_data(args: argparse.Namespace) -> list[str]:
     directory = data_directory(args.data_dir)
     missing = {name: why for name in QUICK_DATA if (why := why_not(name, directory))}
     for name, why in missing.items():
-        print(f"{name} is left out, a {SYNTHETIC} table takes its place: {why}", file=sys.stderr)
+        print(f"{name} is left out, the synthetic law {SYNTHETIC} takes its place: {why}", file=sys.stderr)
     return [name for name in QUICK_DATA if name not in missing] + [SYNTHETIC] * bool(missing)
 
 

@@ -17,16 +17,20 @@ from benchmarks.datasets import DATA_SETS, add_data_dir, data_directory, load
 from benchmarks.evaluation import N_SAMPLES
 from benchmarks.families.base import Family
 from benchmarks.layout import PROTOCOL, ResultsError
-from benchmarks.protocol import EVALUATION_FOLDS
+from benchmarks.protocol import EVALUATION_FOLDS, MASTER_SEED
 from benchmarks.spread import cores
+from benchmarks.synthetic import LAWS
 from benchmarks.table_files import DataSetError, Table
 from diffgbm.errors import known
 
 REGISTRY = "benchmarks.families:FAMILIES"
 """Where families are looked up by name: a module and the name of a mapping in it."""
 
-SYNTHETIC = "synthetic"
-"""A table that needs no file."""
+SYNTHETIC = "heteroscedastic_nonlinear"
+"""A law that takes the place of a data set that cannot be had."""
+
+LAW_ROWS = 300
+"""Rows that are drawn of a law."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,12 @@ def add_selectors(parser: argparse.ArgumentParser) -> None:
     """Declare the options that all commands of the protocol share."""
     add_data_dir(parser)
     parser.add_argument("--results-dir", type=Path, help="directory of the results (default: the committed ones)")
-    parser.add_argument("--data-sets", nargs="+", metavar="NAME", help="default: all that can be had")
+    parser.add_argument(
+        "--data-sets",
+        nargs="+",
+        metavar="NAME",
+        help=f"data sets, or synthetic laws of {LAW_ROWS} rows; default: all data sets that can be had",
+    )
     parser.add_argument("--families", nargs="+", metavar="NAME", help="default: all whose packages are installed")
     parser.add_argument(
         "--registry", default=REGISTRY, help=f"module:mapping of the families, for your own (default: {REGISTRY})"
@@ -144,7 +153,7 @@ def choose_tables(names: Sequence[str] | None, directory: Path | None) -> dict[s
         for name, why in missing.items():
             _say(f"{name} is left out: {why}")
         names = [name for name in DATA_SETS if name not in missing]
-    chosen = [_known("--data-sets", name, (*DATA_SETS, SYNTHETIC)) for name in names]
+    chosen = [_known("--data-sets", name, table_names()) for name in names]
     tables = {name: load_table(name, directory) for name in chosen}
     return dict(sorted(tables.items(), key=lambda item: len(item[1].y)))
 
@@ -160,13 +169,15 @@ def why_not(name: str, directory: Path | None) -> str | None:
 
 @cache
 def load_table(name: str, directory: Path | None) -> Table:
-    """Read a data set, or make the synthetic one; once in a process."""
-    if name != SYNTHETIC:
+    """Read a data set, or draw a table of a law; once in a process."""
+    if name in DATA_SETS:
         return load(DATA_SETS[name], directory)
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(300, 3))
-    y = np.sin(3.0 * X[:, 0]) + X[:, 1] + (0.1 + 0.9 * X[:, 0]) * rng.standard_normal(len(X))
-    return Table(X, y, ("x0", "x1", "x2"), "y")
+    return LAWS[name].draw(LAW_ROWS, np.random.default_rng(MASTER_SEED))
+
+
+def table_names() -> list[str]:
+    """Return what ``--data-sets`` takes: the data sets, and the laws of one response."""
+    return [*DATA_SETS, *(name for name, law in LAWS.items() if law.n_outputs == 1)]
 
 
 def _known(option: str, name: str, names: Mapping[str, object] | Sequence[str]) -> str:

@@ -116,7 +116,7 @@ def test_a_line_has_everything(table, layout):
     assert line["metrics"]["crps"] == pytest.approx(np.mean(np.abs(fold.y_test - value)))
     assert (line["fit_seconds"], line["sample_seconds"]) == (2.0, 0.5)
     assert line["seeds"] == {"data": 3, "model": 10_003, "sampler": 20_003}
-    assert (line["n_train"], line["n_test"], line["n_features"], line["n_samples"]) == (250, 50, 3, 200)
+    assert (line["n_train"], line["n_test"], line["n_features"], line["n_samples"]) == (250, 50, 2, 200)
     assert line["params"] == {"shift": 0.5}
     assert line["budget"] == {
         **{"trials": 3, "minutes": None},

@@ -136,8 +136,8 @@ def test_a_family_that_fails_stops_no_other(layout, capsys):
     assert call(layout, "run", *only("far", "point"), "--trials", "1", "--folds", "1") == 1
     assert set(scores_of(layout)) == {(SYNTHETIC, "point", 1)}
     said = capsys.readouterr().err
-    assert "tune synthetic far: failed, all 2 trials failed; the last: RuntimeError: shift" in said
-    assert said.rstrip().endswith("no result of 1 units: tune synthetic far.")
+    assert f"tune {SYNTHETIC} far: failed, all 2 trials failed; the last: RuntimeError: shift" in said
+    assert said.rstrip().endswith(f"no result of 1 units: tune {SYNTHETIC} far.")
 
 
 def test_no_work_begins_when_the_time_is_over(layout, log, capsys):
