@@ -8,7 +8,8 @@ which is the ordinary DDPM of the residual: with :math:`r = y - f(x)` it reads
 :math:`r_k = \sqrt{\bar\alpha_k}\, r_0 + \sqrt{1 - \bar\alpha_k}\, \epsilon`. It is written that way here, with ``r`` in
 units of its spread on held-out rows, so that the noise ends where the residual begins whatever the data. The second
 network sees :math:`(r_k, x, f(x))` and the noise level, each of its layers is multiplied by a learned vector of the
-step, and it predicts :math:`\epsilon`; samples come from the ancestral sampler with all the steps of training.
+step, and it predicts :math:`\epsilon`. Samples come from the ancestral sampler with all the steps of training; its
+estimates of the residual are kept within the range of the training rows'.
 """
 
 from __future__ import annotations
@@ -46,7 +47,11 @@ BLOCK = 16_384
 
 @dataclass(frozen=True)
 class Schedule:
-    r"""A linear schedule of ``n_steps`` variances from 0.1/n to 20/n, so that little of the data is left at the end.
+    r"""How much noise each step adds.
+
+    With as few steps as are searched here, the linear schedule and the posterior's variance of CARD's 1000 steps lose
+    15% (where the residual has its usual spread) to half (where it has a tenth of it) of the variance even under the
+    exact noise. The cosine schedule with variance :math:`\beta_k` keeps it within about 10%.
 
     Attributes
     ----------
@@ -58,17 +63,29 @@ class Schedule:
     alpha_bar: Array
 
     @classmethod
-    def linear(cls, n_steps: int) -> Schedule:
-        """Make the schedule."""
-        beta = np.linspace(0.1, 20.0, n_steps) / n_steps
+    def cosine(cls, n_steps: int) -> Schedule:
+        r""":math:`\bar\alpha(t) \propto \cos^2(\frac{\pi}{2} \frac{t + 0.008}{1.008})`, with ``beta`` at most 0.999."""
+        curve = np.cos(0.5 * np.pi * (np.linspace(0.0, 1.0, n_steps + 1) + 0.008) / 1.008) ** 2
+        beta = np.minimum(1.0 - curve[1:] / curve[:-1], 0.999)
         return cls(beta, np.cumprod(1.0 - beta))
 
+    @property
+    def keep(self) -> Array:
+        r""":math:`\sqrt{\bar\alpha}`: how much of the data is left."""
+        return np.sqrt(self.alpha_bar)
+
+    @property
+    def level(self) -> Array:
+        r""":math:`\sqrt{1 - \bar\alpha}`: how much noise there is."""
+        return np.sqrt(1.0 - self.alpha_bar)
+
     def reverse(self, k: int) -> tuple[float, float, float]:
-        r"""Return ``(a, b, c)`` of the ancestral step :math:`r_{k-1} = a (r_k - b \hat\epsilon) + c z`."""
+        r"""Return ``(a, b, c)`` of the ancestral step :math:`r_{k-1} = a \hat r_0 + b r_k + c z`."""
         beta, bar = self.beta[k], self.alpha_bar[k]
         before = self.alpha_bar[k - 1] if k else 1.0
-        spread = np.sqrt(beta * (1.0 - before) / (1.0 - bar))
-        return float((1.0 - beta) ** -0.5), float(beta / np.sqrt(1.0 - bar)), float(spread)
+        a = np.sqrt(before) * beta / (1.0 - bar)
+        b = np.sqrt(1.0 - beta) * (1.0 - before) / (1.0 - bar)
+        return float(a), float(b), float(np.sqrt(beta)) if k else 0.0
 
 
 @dataclass
@@ -87,6 +104,7 @@ class Card:
     mean: Networks = field(init=False, repr=False)
     noise: Networks = field(init=False, repr=False)
     scale: float = field(init=False)
+    limits: tuple[float, float] = field(init=False)
 
     def fit(self, X: Array, y: Array) -> Card:
         """Train the mean, then the diffusion of what it leaves."""
@@ -94,7 +112,7 @@ class Card:
 
         from benchmarks.families.networks import Rows, torch_threads
 
-        self.schedule = Schedule.linear(self.n_steps)
+        self.schedule = Schedule.cosine(self.n_steps)
         generator = torch.Generator().manual_seed(self.seeds.model)
         inputs, response = torch.from_numpy(X).float(), torch.from_numpy(y).float()
         rows = Rows.split(len(y), 1, generator)
@@ -104,8 +122,9 @@ class Card:
                 centre = self.mean(inputs[None])[0]
             residual = response - centre[:, 0]
             self.scale = max(float(residual[rows.valid[0]].square().mean().sqrt()), 1e-6)
-            conditions = torch.cat([inputs, centre], dim=1).clone()
-            self.noise = self._train_noise(conditions, residual.clone() / self.scale, rows, generator)
+            residual = residual.clone() / self.scale
+            self.limits = float(residual.min()), float(residual.max())
+            self.noise = self._train_noise(torch.cat([inputs, centre], dim=1).clone(), residual, rows, generator)
         return self
 
     def _hidden(self) -> list[int]:
@@ -129,8 +148,7 @@ class Card:
         from benchmarks.families.networks import Networks, train
 
         network = Networks(1, (conditions.shape[1] + 2, *self._hidden(), 1), generator, self.n_steps)
-        keep = torch.from_numpy(np.sqrt(self.schedule.alpha_bar)).float()
-        level = torch.from_numpy(np.sqrt(1.0 - self.schedule.alpha_bar)).float()
+        keep, level = (torch.from_numpy(a).float() for a in (self.schedule.keep, self.schedule.level))
 
         def noise_for(chosen: Tensor) -> tuple[Tensor, Tensor]:
             step = torch.randint(self.n_steps, chosen.shape, generator=generator)
@@ -177,11 +195,13 @@ class Card:
         x = torch.empty(1, n, inputs.shape[1] + 3)
         x[0, :, 2:] = torch.cat([inputs, centre], dim=1).repeat(n_samples, 1)
         state = torch.randn(n, generator=generator)
+        keep, level = self.schedule.keep, self.schedule.level
         for k in reversed(range(self.n_steps)):
-            x[0, :, 0] = state
-            x[0, :, 1] = float(np.sqrt(1.0 - self.schedule.alpha_bar[k]))
+            x[0, :, 0], x[0, :, 1] = state, float(level[k])
+            # where little of the data is left, a small error of the noise is a large one of the residual
+            residual = ((state - float(level[k]) * self.noise(x, k)[0, :, 0]) / float(keep[k])).clamp_(*self.limits)
             a, b, c = self.schedule.reverse(k)
-            state = a * (state - b * self.noise(x, k)[0, :, 0])
+            state = a * residual + b * state
             if k:
                 state += c * torch.randn(n, generator=generator)
         return centre[:, 0] + self.scale * state.view(n_samples, len(inputs))

@@ -125,7 +125,7 @@ def train(
     generator : torch.Generator
         Shuffles the rows.
     """
-    optimiser = torch.optim.AdamW(networks.parameters(), lr=learning_rate)
+    optimiser = torch.optim.AdamW(networks.parameters(), lr=learning_rate, fused=True)
     members, n = rows.train.shape
     batch = batch_size(n)
     best_loss = torch.full((members,), float("inf"))
@@ -153,8 +153,8 @@ def train(
 
 
 def batch_size(n: int) -> int:
-    """Return the batch for ``n`` rows: about 64 steps in an epoch, between 32 and 256 rows each."""
-    return max(32, min(256, n // 64))
+    """Return the batch for ``n`` rows: about 32 steps in an epoch, but between 32 and 256 rows each."""
+    return max(32, min(256, n // 32))
 
 
 def _permutations(members: int, n: int, generator: torch.Generator) -> Tensor:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.base import clone
+
 from benchmarks.families.base import EXTERNAL_TRIALS, Array, Family, Model, need, normal_samples
 from benchmarks.protocol import Seeds
 from diffgbm.search_spaces import Integer, Range, Real, suggest
@@ -37,9 +39,15 @@ class NGBoostNormal:
 def build(params: Mapping[str, Any], seeds: Seeds, n_jobs: int) -> Model:
     """Build the model; ``n_jobs`` is accepted and changes nothing."""
     del n_jobs
-    package = need("ngboost")
-    normal = need("ngboost.distns").Normal
-    return NGBoostNormal(package.NGBRegressor(**params, Dist=normal, random_state=seeds.model, verbose=False), seeds)
+    regressor = need("ngboost").NGBRegressor(
+        **params,
+        Dist=need("ngboost.distns").Normal,
+        # the package's trees break ties by numpy's global generator unless they are given a seed of their own
+        Base=clone(need("ngboost.learners").default_tree_learner).set_params(random_state=seeds.model),
+        random_state=seeds.model,
+        verbose=False,
+    )
+    return NGBoostNormal(regressor, seeds)
 
 
 FAMILY = Family(
