@@ -1,6 +1,7 @@
 """DiffGBM: the whole distribution p(y | x) of a tabular regression target, with gradient-boosted trees."""
 
 from diffgbm import metrics
+from diffgbm.auto import AutoDiffGBM
 from diffgbm.calibration import ConformalDiffGBM
 from diffgbm.distribution import PredictiveDistribution
 from diffgbm.engine import warmup
@@ -13,6 +14,7 @@ from diffgbm.samples import Samples
 
 __version__ = "0.1.0"
 __all__ = [
+    "AutoDiffGBM",
     "ConformalDiffGBM",
     "DiffGBM",
     "DiffGBMWarning",

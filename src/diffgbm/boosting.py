@@ -97,6 +97,7 @@ def train_boosters(
     early_stopping_rounds: int | None,
     categorical: Sequence[int],
     tick: Callable[[float | None], None],
+    stop: Callable[[], bool] | None = None,
 ) -> list[lgb.Booster]:
     """Fit one booster for each response coordinate; each sees the whole noisy response.
 
@@ -112,6 +113,8 @@ def train_boosters(
         Categorical columns of ``X``.
     tick : callable
         Called with the current validation loss after each round, and with ``None`` when a booster is done.
+    stop : callable, optional
+        Asked after each round; once it says yes, a booster keeps the rounds that it has.
     """
     d = train.states.shape[1]
     cats = [d + j for j in categorical]
@@ -120,7 +123,7 @@ def train_boosters(
     boosters = []
     for j in range(d):
         data.set_label(train.targets[:, j])
-        callbacks: list[Callable[..., Any]] = [_ticker(tick)]
+        callbacks: list[Callable[..., Any]] = [_ticker(tick, stop)]
         valid_sets = []
         if held_out is not None and valid is not None:
             held_out.set_label(valid.targets[:, j])
@@ -145,10 +148,12 @@ def _dataset(
     ).construct()
 
 
-def _ticker(tick: Callable[[float | None], None]) -> Callable[[Any], None]:
+def _ticker(tick: Callable[[float | None], None], stop: Callable[[], bool] | None) -> Callable[[Any], None]:
     def after_round(env: Any) -> None:
         results = env.evaluation_result_list
         tick(results[0][2] if results else float("nan"))
+        if stop is not None and stop():
+            raise lgb.callback.EarlyStopException(env.iteration, results)
 
     after_round.order = 0  # type: ignore[attr-defined]  # before early stopping, which ends the round by raising
     return after_round

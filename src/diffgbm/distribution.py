@@ -232,13 +232,13 @@ class PredictiveDistribution:
             raise ValueError(f"function must keep the shape {self.values.shape} of its argument; got {result.shape}.")
         return np.sum(result * mass, axis=1)
 
-    def sample(self, n_samples: int, seed: int | None = None) -> Array:
-        """Draw independent samples (n_samples, n); row ``i`` depends on ``(seed, i)`` alone."""
+    def sample(self, n_samples: int, seed: int | None = None, first_row: int = 0) -> Array:
+        """Draw independent samples (n_samples, n); row ``i`` depends on ``(seed, first_row + i)`` alone."""
         from diffgbm.engine import normals
 
         check_count("n_samples", n_samples, 1)
         key = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-        uniform = ndtr(normals(key, np.arange(len(self)), np.arange(n_samples), 0, 1)[:, :, 0])
+        uniform = ndtr(normals(key, first_row + np.arange(len(self)), np.arange(n_samples), 0, 1)[:, :, 0])
         v, p = self._knots
         return np.array([np.interp(u, p, row) for u, row in zip(uniform, v, strict=True)]).reshape(uniform.shape).T
 

@@ -22,7 +22,7 @@ from diffgbm.model import FittedModel
 from diffgbm.parallel import n_threads
 from diffgbm.recipe import NAMED, Recipe, resolve, resolve_sampler
 from diffgbm.sampler import Sampler
-from diffgbm.training import fit_model
+from diffgbm.training import fit_model, out_of_bag_laws
 
 Array = NDArray[np.float64]
 
@@ -89,10 +89,19 @@ class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         Share of uniform times put at exactly t = 1 under flow matching.
     log_sigma_p_mean, log_sigma_p_std : float, default=-1.2 and 1.2
         Of the normal law of log noise or log SNR.
-    residualize : {"off", "mean", "mean_scale"}, default="mean"
+    residualize : {"off", "mean", "mean_scale", "stack", "gp"}, regressor or list of regressors, default="mean"
         Take a cross-fitted mean (and scale) out of the response first.
-    residualize_k_folds : int, default=5
-        Folds of the cross-fitting.
+    residualize_k_folds, residualize_repeats : int, default=5 and 1
+        Folds of the cross-fitting, and how often it is repeated. With two or more repetitions it is known how much
+        better the average of all models is than the ones a row was left out of, and the spread is corrected for it.
+    guide_features : {"mean", "stack", "gp", "cdf"}, regressor, or a list of these, default=None
+        Cross-fitted predictions that the noise model sees as columns. ``"mean"`` is what ``residualize`` subtracts, if
+        it subtracts anything; ``"cdf"`` are estimates of the conditional distribution function.
+    n_bags : int, default=1
+        Noise models with their own held-out rows and noise. With several, every row is held out by one of them, and
+        ``oob_distribution_`` holds the laws of the training rows from models that have not seen them.
+    bag_mix : {"mean", "mixture"}, default="mean"
+        Average the bags' fields, or let them share the samples of a row.
     seed : int or None
         Seed of everything random in ``fit``.
     verbose : int, default=0
@@ -115,6 +124,8 @@ class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         One for each response.
     n_iterations_ : list of int
         Boosting rounds kept for each response.
+    oob_distribution_ : PredictiveDistribution or JointDistribution
+        With several bags: laws of the training rows (of positive weight), each from the bag that has not seen it.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -160,7 +171,7 @@ class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         uniform_endpoint_fraction: float = 0.05,
         log_sigma_p_mean: float = -1.2,
         log_sigma_p_std: float = 1.2,
-        residualize: str = "mean",
+        residualize: Any = "mean",
         residualize_k_folds: int = 5,
         seed: int | None = None,
         verbose: int = 0,
@@ -172,6 +183,10 @@ class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         velocity_stochasticity: float = 0.0,
         velocity_stochasticity_schedule: str = "linear",
         engine: str = "auto",
+        residualize_repeats: int = 1,
+        guide_features: Any = None,
+        n_bags: int = 1,
+        bag_mix: str = "mean",
     ) -> None:
         self.n_repeats = n_repeats
         self.n_estimators = n_estimators
@@ -213,6 +228,10 @@ class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         self.velocity_stochasticity = velocity_stochasticity
         self.velocity_stochasticity_schedule = velocity_stochasticity_schedule
         self.engine = engine
+        self.residualize_repeats = residualize_repeats
+        self.guide_features = guide_features
+        self.n_bags = n_bags
+        self.bag_mix = bag_mix
 
     @classmethod
     def published(cls, **params: Any) -> DiffGBM:
@@ -241,7 +260,7 @@ class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
 
     @property
     def boosters_(self) -> list[lgb.Booster]:
-        """The boosters of the noise model, one for each response."""
+        """The boosters of the noise model, one for each response, bag by bag."""
         return [lightgbm_of(booster) for booster in self.model_.boosters]
 
     @property
@@ -282,7 +301,13 @@ class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
             The fitted estimator.
         """
         params = self.get_params(deep=False)
-        return self._with_model(fit_model(params, X, y, cat_idx, sample_weight, type(self).__name__))
+        model, training = fit_model(params, X, y, cat_idx, sample_weight, type(self).__name__)
+        self._with_model(model)
+        if self.n_bags > 1:
+            self.oob_distribution_ = out_of_bag_laws(model, training, self._sampler({}), n_threads(self.n_jobs))
+        elif hasattr(self, "oob_distribution_"):
+            del self.oob_distribution_
+        return self
 
     def _with_model(self, model: FittedModel) -> DiffGBM:
         """Take a fitted model as one's own."""

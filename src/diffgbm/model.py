@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from diffgbm.distribution import PredictiveDistribution
 from diffgbm.engine import Draws, Engine, LightGBMEngine, StepTable, make_engine
-from diffgbm.engine.factory import Kind
+from diffgbm.engine.factory import Kind, Mix
 from diffgbm.engine.stored import AnyBooster
-from diffgbm.guides import Guide
+from diffgbm.guides import Guide, GuideValues
 from diffgbm.joint import JointDistribution
 from diffgbm.parallel import block_rows, map_blocks, n_threads
 from diffgbm.points import normal_points
@@ -38,8 +38,10 @@ class FittedModel:
         What was taken out of the response first.
     recipe : Recipe
         What the boosters learned, and how it is sampled.
-    boosters : tuple of Booster
-        One for each response.
+    bags : tuple of tuple of Booster
+        For each bag one booster for each response.
+    bag_mix : {"mean", "mixture"}
+        Average the bags' fields, or let them share the samples.
     engine_kind : str
         Which engine integrates.
     n_jobs : int or None
@@ -50,13 +52,14 @@ class FittedModel:
     response: ResponseTable
     guide: Guide | None
     recipe: Recipe
-    boosters: tuple[AnyBooster, ...]
+    bags: tuple[tuple[AnyBooster, ...], ...]
+    bag_mix: Mix
     engine_kind: Kind
     n_jobs: int | None
     engine: Engine = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        engine = make_engine([self.boosters], self.engine_kind, n_jobs=n_threads(self.n_jobs))
+        engine = make_engine(self.bags, self.engine_kind, self.bag_mix, n_jobs=n_threads(self.n_jobs))
         object.__setattr__(self, "engine", engine)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -66,17 +69,34 @@ class FittedModel:
     @property
     def n_responses(self) -> int:
         """Number of response coordinates ``d``."""
-        return len(self.boosters)
+        return len(self.bags[0])
+
+    @property
+    def boosters(self) -> tuple[AnyBooster, ...]:
+        """All boosters, bag by bag."""
+        return tuple(booster for bag in self.bags for booster in bag)
 
     @property
     def n_iterations(self) -> list[int]:
-        """Boosting rounds kept for each response."""
+        """Boosting rounds kept for each response, bag by bag."""
         return [b.best_iteration if b.best_iteration > 0 else b.num_trees() for b in self.boosters]
 
     def law(
         self, X: Array, sampler: Sampler, n_points: int, index: Any = None, threads: int = 1, verbose: int = 0
     ) -> Laws:
-        """Predictive laws of encoded rows ``X`` (n, p), as ``n_points`` evenly spread points carried to the data.
+        """Predictive laws of encoded rows ``X`` (n, p), as ``n_points`` evenly spread points carried to the data."""
+        return self.laws_of(self.points(X, sampler, n_points, threads, verbose), index)
+
+    def points(
+        self,
+        X: Array,
+        sampler: Sampler,
+        n_points: int,
+        threads: int = 1,
+        verbose: int = 0,
+        said: GuideValues | None = None,
+    ) -> Array:
+        """Carry ``n_points`` evenly spread points to the laws of encoded rows ``X`` (n, p): shape (n, n_points, d).
 
         A scalar state meets evenly spread noise as well; several responses share random noise between rows.
         """
@@ -87,10 +107,22 @@ class FittedModel:
 
         start = normal_points(n_points, self.n_responses)
         draws = Draws(n_points, key=0, start=start, shared=True, spread=self.n_responses == 1)
-        self.integrate(X, self.recipe.steps(sampler), draws, threads, verbose, receive)
+        self.integrate(X, self.recipe.steps(sampler), draws, threads, verbose, receive, said)
+        return points
+
+    def laws_of(self, points: Array, index: Any = None) -> Laws:
+        """Make laws of points (n, n_points, d)."""
         if self.response.is_1d:
             return PredictiveDistribution.from_points(points[:, :, 0], self.response_names[0], index)
         return JointDistribution(points, self.response_names, index)
+
+    def guided(self, X: Array, said: GuideValues | None = None) -> tuple[Array, GuideValues | None]:
+        """Return encoded rows with the guides' columns, and what the guides say (or ``said``, if it is given)."""
+        if said is None and self.guide is not None:
+            said = self.guide.values(X)
+        if said is not None and said.features.shape[1]:
+            X = np.hstack([X, said.features])
+        return X, said
 
     @property
     def response_names(self) -> tuple[str, ...]:
@@ -107,11 +139,12 @@ class FittedModel:
         threads: int,
         verbose: int,
         receive: Callable[[slice, Array], None],
+        said: GuideValues | None = None,
     ) -> None:
         """Integrate ``steps`` for encoded rows ``X`` (n, p), block by block, ``threads`` blocks at a time.
 
         ``receive(rows, values)`` gets the samples (rows, n_samples, d) of each block in the user's units, from
-        several threads at once.
+        several threads at once. ``said`` replaces what the guide says of the rows.
         """
         integrator = self.engine.prepare(steps)
         # LightGBM brings threads of its own; the collapsed tables are integrated by ours
@@ -119,10 +152,10 @@ class FittedModel:
 
         def work(first: int, last: int) -> None:
             rows = np.ascontiguousarray(X[first:last], dtype=np.float64)
+            rows, values = self.guided(rows, None if said is None else said[first:last])
             states = integrator(rows, replace(draws, first_row=draws.first_row + first))
-            if self.guide is not None:
-                location, scale = self.guide.location_scale(rows)
-                states = location[:, None] + scale[:, None] * states
+            if values is not None:
+                states = values.location[:, None] + values.scale[:, None] * states
             receive(slice(first, last), self.response.restore(states))
 
         size = block_rows(draws.n_samples * self.n_responses, len(X), threads)

@@ -35,6 +35,8 @@ VERSION = 1
 
 LARGEST_RATIO = 200
 """Text of boosters shrinks to a third; an entry that claims to shrink more than this is no model."""
+ADDED_LATER: dict[str, Any] = {"residualize_repeats": 1, "guide_features": None, "n_bags": 1, "bag_mix": "mean"}
+"""Arguments that files of version 1 may lack."""
 _DIGITS = 64
 _NAME = re.compile(r"manifest\.json|noise/\d+\.txt|(mean|scale)/\d+/\d+\.txt")
 
@@ -78,6 +80,8 @@ def load(path: str | os.PathLike[str]) -> DiffGBM:
     try:
         entries = unpack(file.read_bytes())
         manifest = _manifest(entries)
+        # arguments that did not exist when the file was written have the values that change nothing
+        manifest["params"] = {**ADDED_LATER, **manifest["params"]}
         model = read_model(manifest, entries)
         return DiffGBM(**manifest["params"])._with_model(model)
     except ModelFileError as error:
@@ -172,8 +176,8 @@ def _entries(estimator: DiffGBM) -> dict[str, bytes]:
     guide = None
     if model.guide is not None:
         guide = {
-            "mean": store_all("mean", model.guide.mean_models),
-            "scale": store_all("scale", model.guide.scale_models),
+            "mean": store_all("mean", _boosters(model.guide.location)),
+            "scale": store_all("scale", _boosters(model.guide.log_scale)),
             **{name: getattr(model.guide, name).tolist() for name in ("centre", "spread", "scale_floor")},
         }
     manifest = {
@@ -188,6 +192,10 @@ def _entries(estimator: DiffGBM) -> dict[str, bytes]:
         "boosters": [store(f"noise/{j}.txt", booster) for j, booster in enumerate(model.boosters)],
     }
     return {"manifest.json": json.dumps(manifest, sort_keys=True).encode(), **texts}
+
+
+def _boosters(predictor: Any) -> Sequence[Sequence[AnyBooster]]:
+    return () if predictor is None else predictor.models
 
 
 def _plain(value: Any, where: str) -> Any:

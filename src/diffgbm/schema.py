@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from diffgbm.engine.stored import StoredBooster
 from diffgbm.errors import known
 from diffgbm.guides import Guide
+from diffgbm.guides.lightgbm_mean import BoosterAverage
 from diffgbm.model import FittedModel
 from diffgbm.noise_levels import TimeSampling
 from diffgbm.paths import GaussianPath
@@ -38,7 +39,7 @@ def read_model(manifest: Mapping[str, Any], entries: Mapping[str, bytes]) -> Fit
     boosters = tuple(texts.booster(name, width) for name in names)
     if texts.left:
         raise ValueError(f"nothing refers to {sorted(texts.left)[0]!r}")
-    return FittedModel(features, response, guide, recipe, boosters, params["engine"], params["n_jobs"])
+    return FittedModel(features, response, guide, recipe, (boosters,), "mean", params["engine"], params["n_jobs"])
 
 
 class _Texts:
@@ -88,10 +89,15 @@ def _response(stored: Mapping[str, Any]) -> ResponseTable:
 
 def _guide(stored: Mapping[str, Any], texts: _Texts, d: int, p: int) -> Guide:
     scale = _list(stored, "scale", list)
+    centre, spread, floor = (_numbers(stored, name, d) for name in ("centre", "spread", "scale_floor"))
     return Guide(
-        texts.groups(_list(stored, "mean", list), d, p),
-        texts.groups(scale, d, p) if scale else (),
-        *(_numbers(stored, name, d) for name in ("centre", "spread", "scale_floor")),
+        BoosterAverage(texts.groups(_list(stored, "mean", list), d, p)),
+        BoosterAverage(texts.groups(scale, d, p)) if scale else None,
+        (),
+        centre,
+        spread,
+        floor,
+        np.ones(d),
     )
 
 

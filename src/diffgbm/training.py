@@ -3,37 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import _check_sample_weight
 
-from diffgbm.boosting import NoisyRows, noisy_rows, train_boosters
-from diffgbm.engine.factory import Kind
+from diffgbm.bags import Bag, NoiseTable, Rows, Tick, splits, train_bag
+from diffgbm.engine.factory import Kind, Mix
 from diffgbm.errors import check_count, known
-from diffgbm.guides import RESIDUALIZE, fit_guide
-from diffgbm.model import FittedModel
+from diffgbm.guides import GuideValues, Task, fit_guide, n_fits, plan_guides
+from diffgbm.model import FittedModel, Laws
 from diffgbm.parallel import n_threads
 from diffgbm.progress import progress_bar
 from diffgbm.recipe import Recipe, resolve
+from diffgbm.sampler import Sampler
 from diffgbm.table import FeatureTable, ResponseTable
 
 Array = NDArray[np.float64]
-Rows = NDArray[np.intp]
-
-VALIDATION_ROWS = 5000
-"""Noisy rows that decide when to stop. A small table's held-out rows are copied until there are so many: with one noisy
-copy of 64 rows the published recipe stops anywhere between 60 and 660 rounds."""
 
 
-def fit_model(
-    params: Mapping[str, Any], X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any, owner: str
-) -> FittedModel:
-    """Fit everything; ``params`` are the estimator's arguments, ``owner`` its name for messages."""
-    recipe = resolve(params)
-    check_arguments(params)
+@dataclass(frozen=True)
+class TrainingTable:
+    """The user's table as models see it.
+
+    Attributes
+    ----------
+    features, response : FeatureTable, ResponseTable
+        How it was read.
+    X : ndarray of shape (n, p)
+        Encoded rows of positive weight.
+    y : ndarray of shape (n, d)
+        Standardised responses.
+    weights : ndarray of shape (n,) or None
+        Weight of each row.
+    """
+
+    features: FeatureTable
+    response: ResponseTable
+    X: Array
+    y: Array
+    weights: Array | None
+
+
+def read_table(X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any, owner: str) -> TrainingTable:
+    """Read the user's table; ``owner`` is the estimator's name for messages."""
     features, matrix = FeatureTable.learn(X, cat_idx, owner)
     weights = None
     if sample_weight is not None:
@@ -44,62 +59,118 @@ def fit_model(
         matrix, standard, weights = matrix[counted], standard[counted], weights[counted]
     if len(matrix) < 2:
         raise ValueError(f"{owner} needs at least 2 rows of positive weight; got n_samples={len(matrix)}.")
+    return TrainingTable(features, response, matrix, standard, weights)
 
+
+def fit_model(
+    params: Mapping[str, Any], X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any, owner: str
+) -> tuple[FittedModel, Training]:
+    """Fit everything; ``params`` are the estimator's arguments, ``owner`` its name for messages."""
+    recipe = resolve(params)
+    check_arguments(params)
+    table = read_table(X, y, cat_idx, sample_weight, owner)
     seeds = np.random.SeedSequence(params["seed"]).spawn(5)
     threads = n_threads(params["n_jobs"])
-    folds = {"off": 0, "mean": 1, "mean_scale": 2}[params["residualize"]] * params["residualize_k_folds"]
-    rounds = params["n_estimators"]
-    with progress_bar(folds + standard.shape[1] * rounds, "fit", params["verbose"], "round") as bar:
-        guide, residuals = fit_guide(
-            matrix,
-            standard,
-            mode=params["residualize"],
-            k_folds=params["residualize_k_folds"],
-            params=params["extra_residualizer_params"],
-            categorical=features.categorical,
-            weights=weights,
-            seed=_integer(seeds[0]),
-            n_jobs=threads,
-            tick=bar.update,
-        )
+    plan = plan_guides(params["residualize"], params["guide_features"], params["extra_residualizer_params"])
+    task = Task(
+        table.X,
+        table.y,
+        table.features.categorical,
+        table.weights,
+        params["residualize_k_folds"],
+        params["residualize_repeats"],
+        seed_integer(seeds[0]),
+        threads,
+    )
+    fits, rounds, n_bags = n_fits(plan, task), params["n_estimators"], params["n_bags"]
+    with progress_bar(fits + n_bags * table.y.shape[1] * rounds, "fit", params["verbose"], "round") as bar:
+        guide, said = fit_guide(replace(task, tick=bar.update), plan)
+        residuals = (table.y - said.location) / said.scale
         if params["sde_initialize_from_data"]:
             recipe = recipe.fitted_to(residuals)
-        train, valid = _noisy_split(params, recipe, matrix, residuals, weights, seeds[1:4])
-        boosters = train_boosters(
-            train,
-            valid,
-            params=_lightgbm_params(params, _integer(seeds[4]), threads),
-            n_estimators=rounds,
-            early_stopping_rounds=params["early_stopping_rounds"],
-            categorical=features.categorical,
-            tick=_round_counter(bar, folds, rounds),
-        )
-    return FittedModel(features, response, guide, recipe, tuple(boosters), params["engine"], params["n_jobs"])
+        X = np.hstack([table.X, said.features]) if said.features.shape[1] else table.X
+        noise_table = NoiseTable(X, residuals, table.weights, table.features.categorical)
+        bags = train_bags(params, noise_table, recipe, seeds[1:], threads, _round_counter(bar, fits, rounds))
+    model = FittedModel(
+        table.features,
+        table.response,
+        guide,
+        recipe,
+        tuple(bag.boosters for bag in bags),
+        params["bag_mix"],
+        params["engine"],
+        params["n_jobs"],
+    )
+    return model, Training(table.X, said, tuple(bag.held_out for bag in bags))
 
 
-def _noisy_split(
+@dataclass(frozen=True)
+class Training:
+    """What is known of the training rows after fitting.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, p)
+        Encoded rows of positive weight.
+    said : GuideValues
+        What the guides say of them, out of fold.
+    held_out : tuple of ndarray of int
+        The rows that each bag has not learned from.
+    """
+
+    X: Array
+    said: GuideValues
+    held_out: tuple[Rows, ...]
+
+
+OOB_POINTS = 100
+"""Points of an out-of-bag law: 800 bytes a row."""
+
+
+def out_of_bag_laws(model: FittedModel, training: Training, sampler: Sampler, threads: int) -> Laws:
+    """Predictive laws of the training rows, each from the bag that has not seen it."""
+    points = np.empty((len(training.X), OOB_POINTS, model.n_responses))
+    for bag, rows in zip(model.bags, training.held_out, strict=True):
+        alone = replace(model, bags=(bag,))
+        points[rows] = alone.points(training.X[rows], sampler, OOB_POINTS, threads, said=training.said[rows])
+    return model.laws_of(points)
+
+
+def train_bags(
     params: Mapping[str, Any],
+    table: NoiseTable,
     recipe: Recipe,
-    X: Array,
-    y: Array,
-    weights: Array | None,
     seeds: Sequence[np.random.SeedSequence],
-) -> tuple[NoisyRows, NoisyRows | None]:
-    """Split the rows into training and early stopping, and draw their noise."""
+    threads: int,
+    tick: Tick,
+) -> list[Bag]:
+    """Train the bags; ``seeds`` are those of the split, the two draws of noise and LightGBM."""
+    n_bags = params["n_bags"]
+    parts = splits(
+        len(table.X),
+        n_bags,
+        params["eval_percent"],
+        seed_integer(seeds[0]),
+        params["early_stopping_rounds"] is not None,
+    )
+    # one bag uses the seeds themselves, several those spawned from them
+    own = [seeds[1:]] if n_bags == 1 else list(zip(*(seed.spawn(len(parts)) for seed in seeds[1:]), strict=True))
+    return [
+        train_bag(
+            table,
+            recipe,
+            part,
+            params=params,
+            lightgbm=lightgbm_params(params, seed_integer(seed[2]), threads),
+            seeds=seed[:2],
+            tick=tick,
+        )
+        for part, seed in zip(parts, own, strict=True)
+    ]
 
-    def noisy(part: Rows | slice, repeats: int, seed: np.random.SeedSequence) -> NoisyRows:
-        w = None if weights is None else weights[part]
-        return noisy_rows(recipe, X[part], y[part], w, repeats, np.random.default_rng(seed))
 
-    if params["early_stopping_rounds"] is None:
-        return noisy(slice(None), params["n_repeats"], seeds[1]), None
-    rows = np.arange(len(y))
-    train, valid = train_test_split(rows, test_size=params["eval_percent"], random_state=_integer(seeds[0]))
-    copies = min(params["n_repeats"], -(-VALIDATION_ROWS // len(valid)))
-    return noisy(train, params["n_repeats"], seeds[1]), noisy(valid, copies, seeds[2])
-
-
-def _lightgbm_params(params: Mapping[str, Any], seed: int, threads: int) -> dict[str, Any]:
+def lightgbm_params(params: Mapping[str, Any], seed: int, threads: int) -> dict[str, Any]:
+    """Return LightGBM's own parameters for the estimator's arguments."""
     return {
         "objective": "regression",
         "num_leaves": params["num_leaves"],
@@ -123,6 +194,8 @@ _COUNTS = {
     "n_repeats": 1,
     "n_estimators": 1,
     "residualize_k_folds": 2,
+    "residualize_repeats": 1,
+    "n_bags": 1,
     "num_leaves": 2,
     "max_depth": -1,
     "max_bin": 2,
@@ -135,8 +208,9 @@ _COUNTS = {
 
 def check_arguments(params: Mapping[str, Any]) -> None:
     """Check what LightGBM and numpy would only complain about in their own words."""
-    known("residualize", params["residualize"], RESIDUALIZE)
+    plan_guides(params["residualize"], params["guide_features"], None)
     known("engine", params["engine"], get_args(Kind))
+    known("bag_mix", params["bag_mix"], get_args(Mix))
     for name, low in _COUNTS.items():
         check_count(name, params[name], low)
     for name in ("learning_rate", "subsample", "eval_percent"):
@@ -155,7 +229,7 @@ def check_arguments(params: Mapping[str, Any]) -> None:
             raise TypeError(f"{name} must be a dict or None; got {type(params[name]).__name__}.")
 
 
-def _integer(seed: np.random.SeedSequence) -> int:
+def seed_integer(seed: np.random.SeedSequence) -> int:
     """Make 31 bits of a seed sequence, for LightGBM and scikit-learn."""
     return int(seed.generate_state(1)[0] >> 1)
 

@@ -17,7 +17,8 @@ from diffgbm.points import normal_points
 
 if TYPE_CHECKING:
     from diffgbm.estimator import DiffGBM
-    from diffgbm.model import FittedModel
+    from diffgbm.guides import GuideValues
+from diffgbm.model import FittedModel
 
 Array = NDArray[np.float64]
 Forest = Callable[[Array, Array], Array]
@@ -146,7 +147,8 @@ def row_field(
     fitted = model.model_
     if fitted.n_responses != 1:
         raise ValueError(f"The field of one row is drawn for one response; this model has {fitted.n_responses}.")
-    location, unit = _location_unit(fitted, X)
+    X, said = fitted.guided(np.ascontiguousarray(X, dtype=np.float64))
+    location, unit = _location_unit(fitted, said)
     if unit == 0.0:
         raise ValueError("The responses were all equal in training: there is no field to draw.")
 
@@ -176,11 +178,9 @@ def row_field(
     return RowField(times, location + unit * values[:, 0], unit * drift, path_times, location + unit * paths, rescaled)
 
 
-def _location_unit(fitted: FittedModel, X: Array) -> tuple[float, float]:
-    """Where the state 0 of the row ``X`` (1, p) lies in the user's units, and how long its unit is."""
-    location, scale = np.zeros((1, 1)), np.ones((1, 1))
-    if fitted.guide is not None:
-        location, scale = fitted.guide.location_scale(np.ascontiguousarray(X, dtype=np.float64))
+def _location_unit(fitted: FittedModel, said: GuideValues | None) -> tuple[float, float]:
+    """Where the state 0 of a row lies in the user's units, and how long its unit is."""
+    location, scale = (np.zeros((1, 1)), np.ones((1, 1))) if said is None else (said.location, said.scale)
     return fitted.response.restore(location).item(), (fitted.response.scale * scale).item()
 
 

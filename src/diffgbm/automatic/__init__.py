@@ -1,0 +1,1 @@
+"""The machinery of AutoDiffGBM: first stages, contest, finals, pool."""

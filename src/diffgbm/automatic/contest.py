@@ -1,0 +1,191 @@
+"""The contest: candidates scored by the CRPS of rows they have not seen, on more rows and trees each round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgbm.automatic.clock import Clock
+from diffgbm.automatic.pool import pool_crps, pool_terms
+from diffgbm.automatic.presets import CAPACITIES, RECIPES, Rung
+from diffgbm.automatic.stages import Stages
+from diffgbm.bags import Bag, NoiseTable, Rows, splits, train_bag
+from diffgbm.guides import Guide, GuideValues
+from diffgbm.model import FittedModel
+from diffgbm.recipe import Recipe, resolve
+from diffgbm.table import FeatureTable, ResponseTable
+
+Array = NDArray[np.float64]
+
+POINTS = 55
+"""Points of a law that is only scored; noise is arranged best for Fibonacci numbers."""
+ENOUGH_ROWS = 500
+"""Unseen rows that a score is an average of, if there are so many."""
+SPLITS = 5
+"""A candidate learns from four fifths of the rows and is scored on the rest."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to model the table.
+
+    Attributes
+    ----------
+    subtracted : str
+        First-stage model that is taken out of the response, or ``"none"``.
+    given : tuple of str
+        First-stage models that the noise model sees as columns.
+    recipe, capacity : str
+        Names in ``RECIPES`` and ``CAPACITIES``.
+    """
+
+    subtracted: str
+    given: tuple[str, ...]
+    recipe: str
+    capacity: str = "usual"
+
+    def __str__(self) -> str:
+        guide = f"{self.subtracted} subtracted" if self.subtracted != "none" else "nothing subtracted"
+        given = f", {' and '.join(self.given)} given" if self.given else ""
+        return f"{self.recipe}, {guide}{given}, {self.capacity}"
+
+
+@dataclass
+class Contest:
+    """What all candidates share, and what became of them.
+
+    Attributes
+    ----------
+    features, response : FeatureTable, ResponseTable
+        How the user's tables are read and written.
+    stages : Stages
+        Fitted first-stage models and the table itself.
+    params : dict
+        Arguments of ``DiffGBM`` that no candidate changes.
+    seed, n_jobs : int
+        Seed and threads.
+    clock : Clock
+        Time.
+    noisy_rows : int
+        Rows times repeats of a final model, about.
+    board : list of dict
+        A line for each candidate and round.
+    """
+
+    features: FeatureTable
+    response: ResponseTable
+    stages: Stages
+    params: dict[str, Any]
+    seed: int
+    n_jobs: int
+    clock: Clock
+    noisy_rows: int
+    report: Callable[[str], None]
+    board: list[dict[str, Any]] = field(default_factory=list)
+    _guides: dict[tuple[str, tuple[str, ...]], tuple[Guide, GuideValues, Array]] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        return len(self.stages.task.y)
+
+    def guided(self, candidate: Candidate) -> tuple[Guide, GuideValues, Array]:
+        """Return the candidate's guide, what it says of the training rows, and the rows with its columns."""
+        key = (candidate.subtracted, candidate.given)
+        if key not in self._guides:
+            guide, said = self.stages.guide(*key)
+            X = self.stages.task.X
+            self._guides[key] = guide, said, np.hstack([X, said.features]) if said.features.shape[1] else X
+        return self._guides[key]
+
+    def arguments(self, candidate: Candidate, capacity: str | None, n_repeats: int) -> dict[str, Any]:
+        """Return the candidate as arguments of ``DiffGBM``."""
+        size = CAPACITIES[capacity or candidate.capacity]
+        return {**self.params, **RECIPES[candidate.recipe], **size, "n_repeats": n_repeats}
+
+    def train(
+        self, candidate: Candidate, params: dict[str, Any], split: tuple[Rows, Rows], stream: tuple[int, ...]
+    ) -> tuple[FittedModel, Bag]:
+        """Train one bag of a candidate on the rows of a split; ``stream`` names its random numbers."""
+        from diffgbm.training import lightgbm_params, seed_integer
+
+        guide, said, X = self.guided(candidate)
+        task = self.stages.task
+        table = NoiseTable(X, (task.y - said.location) / said.scale, task.weights, task.categorical)
+        recipe: Recipe = resolve(params)
+        seeds = np.random.SeedSequence((self.seed, *stream)).spawn(3)
+        bag = train_bag(
+            table,
+            recipe,
+            split,
+            params=params,
+            lightgbm=lightgbm_params(params, seed_integer(seeds[2]), self.n_jobs),
+            seeds=seeds[:2],
+            tick=lambda loss: None,
+            stop=self.clock.over,
+        )
+        model = FittedModel(
+            self.features, self.response, guide, recipe, (bag.boosters,), "mixture", "auto", self.n_jobs
+        )
+        return model, bag
+
+    def unseen(self, candidate: Candidate, model: FittedModel, rows: Rows, n_points: int = POINTS) -> Array:
+        """Sorted points of the laws of training rows that a model has not seen: shape (rows, n_points, d)."""
+        _, said, _ = self.guided(candidate)
+        X = self.stages.task.X[rows]
+        points = model.points(X, model.recipe.sampler, n_points, self.n_jobs, said=said[rows])
+        return np.sort(points, axis=1)
+
+    def score(self, points: Array, rows: Rows) -> float:
+        """CRPS of laws (rows, n_points, d) in units of the response's spread, averaged over responses."""
+        terms = [self.terms([points], rows, j) for j in range(points.shape[2])]
+        return float(np.mean([pool_crps(np.ones(1), *term) for term in terms]))
+
+    def terms(self, members: Sequence[Array], rows: Rows, j: int) -> tuple[Array, Array]:
+        """Return the terms of the pool's CRPS for response ``j``, in units of its spread."""
+        unit = self.response.scale[j] or 1.0
+        y = self.response.location[j] / unit + self.stages.task.y[rows, j]
+        weights = None if self.stages.task.weights is None else self.stages.task.weights[rows]
+        return pool_terms([points[:, :, j] / unit for points in members], y, weights)
+
+    def round(self, number: int, rung: Rung, candidates: Sequence[Candidate], share: float) -> list[Candidate]:
+        """Train and score candidates on a part of the rows; return the best, best first."""
+        n = min(rung.rows, self.n_rows)
+        part = np.sort(np.random.default_rng(self.seed).permutation(self.n_rows)[:n])
+        # few rows say little: they are scored in more than one split
+        cuts = splits(n, SPLITS, 0.2, self.seed, True)[: int(np.clip(ENOUGH_ROWS * SPLITS // n, 1, SPLITS))]
+        scores: dict[Candidate, float] = {}
+        slowest = 0.0
+        for i, candidate in enumerate(candidates):
+            if scores and not self.clock.fits(slowest, share):
+                break
+            self.report(f"round {number + 1}: {i + 1} of {len(candidates)}")
+            before = self.clock.spent
+            params = self.arguments(candidate, rung.capacity, rung.n_repeats)
+            results = []
+            for b, (train, out) in enumerate(cuts):
+                model, _ = self.train(candidate, params, (part[train], part[out]), (number, b))
+                results.append(self.score(self.unseen(candidate, model, part[out]), part[out]))
+            scores[candidate] = float(np.mean(results))
+            seconds = self.clock.spent - before
+            slowest = max(slowest, seconds)
+            self.note(candidate, f"round {number + 1}", scores[candidate], seconds, n)
+        ranked = sorted(scores, key=lambda candidate: scores[candidate])
+        return ranked[: rung.keep]
+
+    def note(self, candidate: Candidate, stage: str, crps: float, seconds: float, rows: int) -> None:
+        """Add a line to the board."""
+        self.board.append(
+            {
+                "model": str(candidate),
+                "stage": stage,
+                "crps": crps * float(np.mean(self.response.scale)),
+                "relative_crps": crps,
+                "rows": rows,
+                "seconds": round(seconds, 2),
+            }
+        )

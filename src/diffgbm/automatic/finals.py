@@ -1,0 +1,150 @@
+"""The finals: the best candidates trained on all rows, bag by bag, and pooled by what they say of unseen rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgbm.automatic.contest import Candidate, Contest
+from diffgbm.automatic.pool import pool_crps, pool_weights
+from diffgbm.bags import Rows, splits
+from diffgbm.model import FittedModel
+
+Array = NDArray[np.float64]
+
+POINTS = 89
+"""Points of an out-of-bag law."""
+HOPELESS = 1.1
+"""A finalist whose first bag is so much worse than the best one's gets no second."""
+
+
+@dataclass
+class Finalist:
+    """A candidate and its bags so far.
+
+    Attributes
+    ----------
+    candidate : Candidate
+    model : FittedModel or None
+        All bags together.
+    points : list of ndarray of shape (rows, POINTS, d)
+        For each bag the laws of the rows it has not seen.
+    seconds : float
+        Of the slowest bag.
+    """
+
+    candidate: Candidate
+    model: FittedModel | None = None
+    points: list[Array] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """The pool.
+
+    Attributes
+    ----------
+    members : tuple of FittedModel
+        Those with weight.
+    candidates : tuple of Candidate
+        What they are.
+    weights : ndarray of shape (k,)
+        Of the members.
+    points : ndarray of shape (rows, m, d)
+        Laws of the pool for rows that its bags have not seen, sorted.
+    rows : ndarray of int
+        Those rows.
+    """
+
+    members: tuple[FittedModel, ...]
+    candidates: tuple[Candidate, ...]
+    weights: Array
+    points: Array
+    rows: Rows
+
+
+def repeats_for(contest: Contest) -> int:
+    """Noisy copies of each row: thirty, as the paper has it, fewer for large tables."""
+    return int(np.clip(contest.noisy_rows // contest.n_rows, 8, 30))
+
+
+def finals(contest: Contest, candidates: Sequence[Candidate], n_bags: int) -> Result:
+    """Train the bags of the finalists in turn while there is time, and pool them.
+
+    All finalists share the splits, so that bag ``b`` of each has not seen the same rows.
+    """
+    cuts = splits(contest.n_rows, n_bags, 0.2, contest.seed, True)
+    finalists = [Finalist(candidate) for candidate in candidates]
+    for b, cut in enumerate(cuts):
+        for finalist in list(finalists):
+            # the first bag of the first finalist is always trained: there is a model whatever the limit
+            if finalists[0].points and not contest.clock.fits(finalist.seconds, 0.95):
+                break
+            contest.report(f"bag {b + 1} of {len(cuts)}: {finalist.candidate}")
+            _train_bag(contest, finalist, b, cut)
+        finalists = _still_in(contest, finalists, cuts)
+        if contest.clock.over(0.9):
+            break
+    return pooled(contest, finalists, cuts)
+
+
+def _train_bag(contest: Contest, finalist: Finalist, b: int, cut: tuple[Rows, Rows]) -> None:
+    before = contest.clock.spent
+    params = contest.arguments(finalist.candidate, None, repeats_for(contest))
+    model, bag = contest.train(finalist.candidate, params, cut, (99, b))
+    points = contest.unseen(finalist.candidate, model, cut[1], POINTS)
+    finalist.points.append(points)
+    bags = (bag.boosters,) if finalist.model is None else (*finalist.model.bags, bag.boosters)
+    finalist.model = replace(model, bags=bags)
+    seconds = contest.clock.spent - before
+    finalist.seconds = max(finalist.seconds, seconds)
+    contest.note(finalist.candidate, f"bag {b + 1}", contest.score(points, cut[1]), seconds, contest.n_rows)
+
+
+def _still_in(contest: Contest, finalists: list[Finalist], cuts: Sequence[tuple[Rows, Rows]]) -> list[Finalist]:
+    """Leave out finalists that are far behind."""
+    trained = [finalist for finalist in finalists if finalist.points]
+    scores = [contest.score(finalist.points[0], cuts[0][1]) for finalist in trained]
+    return [f for f, score in zip(trained, scores, strict=True) if score <= HOPELESS * min(scores)]
+
+
+def pooled(contest: Contest, finalists: Sequence[Finalist], cuts: Sequence[tuple[Rows, Rows]]) -> Result:
+    """Weight the finalists by the CRPS of their pool on rows that all of them have laws of."""
+    common = min(len(finalist.points) for finalist in finalists)
+    rows = np.concatenate([cuts[b][1] for b in range(common)])
+    laws = [np.concatenate(finalist.points[:common]) for finalist in finalists]
+    d = laws[0].shape[2]
+    parts = [contest.terms(laws, rows, j) for j in range(d)]
+    to_y = np.mean([part[0] for part in parts], axis=0)
+    between = np.mean([part[1] for part in parts], axis=0)
+    weights = pool_weights(to_y, between)
+    kept = np.flatnonzero(weights).tolist()
+    for i, finalist in enumerate(finalists):
+        alone = pool_crps(np.eye(len(weights))[i], to_y, between)
+        contest.note(finalist.candidate, f"final, weight {weights[i]:.2f}", alone, 0.0, len(rows))
+    members = tuple(m for m in (finalists[i].model for i in kept) if m is not None)
+    points = mixed([laws[i] for i in kept], weights[kept])
+    return Result(members, tuple(finalists[i].candidate for i in kept), weights[kept], points, rows)
+
+
+def mixed(laws: Sequence[Array], weights: Array, n_points: int = 4 * POINTS) -> Array:
+    """Sorted points (n, n_points, d) of the mixture of laws (n, m, d), each giving points in proportion to its weight.
+
+    Points of a member are taken at even ranks of each coordinate.
+    """
+    from diffgbm.automatic.pool import shares
+
+    if len(laws) == 1:
+        return laws[0]
+    parts = []
+    for law, count in zip(laws, shares(weights, n_points), strict=True):
+        position = (np.arange(count) + 0.5) / count * law.shape[1] - 0.5
+        low = np.clip(np.floor(position).astype(np.intp), 0, law.shape[1] - 1)
+        high = np.minimum(low + 1, law.shape[1] - 1)
+        part = np.clip(position - low, 0.0, 1.0)[None, :, None]
+        parts.append((1.0 - part) * law[:, low] + part * law[:, high])
+    return np.sort(np.concatenate(parts, axis=1), axis=1)

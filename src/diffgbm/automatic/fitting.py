@@ -1,0 +1,178 @@
+"""From the user's table to a pool of models: first stages, contest, finals, correction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgbm.automatic.clock import Clock
+from diffgbm.automatic.contest import Candidate, Contest
+from diffgbm.automatic.finals import Result, finals
+from diffgbm.automatic.mixture import PooledModel
+from diffgbm.automatic.presets import Preset
+from diffgbm.automatic.shape import ResponseShape
+from diffgbm.automatic.stages import Stages, fit_stages
+from diffgbm.automatic.verdict import helpful_pit, helpful_shapes
+from diffgbm.distribution import PredictiveDistribution
+from diffgbm.guides import MIN_ROWS, Task
+from diffgbm.model import Laws
+from diffgbm.progress import progress_bar
+from diffgbm.training import read_table
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AutomaticFit:
+    """The outcome of an automatic fit.
+
+    Attributes
+    ----------
+    pool : PooledModel
+        The model.
+    candidates : tuple of Candidate
+        What its members are.
+    board : list of dict
+        What was tried.
+    unseen : PredictiveDistribution or JointDistribution
+        Out-of-bag laws of the training rows ``rows``.
+    stages : dict
+        Errors of the first-stage models.
+    cut_short : bool
+        Whether time ran out.
+    story : str
+        Two sentences.
+    """
+
+    pool: PooledModel
+    candidates: tuple[Candidate, ...]
+    board: list[dict[str, Any]]
+    unseen: Laws
+    rows: NDArray[np.intp]
+    stages: dict[str, float]
+    cut_short: bool
+    story: str
+
+
+def fit_automatically(
+    X: Any,
+    y: Any,
+    *,
+    cat_idx: Sequence[int] | None,
+    sample_weight: Any,
+    preset: Preset,
+    time_limit: float,
+    discrete: bool,
+    recalibrate: bool,
+    seed: int | None,
+    n_jobs: int,
+    verbose: int,
+    owner: str,
+) -> AutomaticFit:
+    """Fit everything."""
+    clock = Clock(time_limit)
+    table = read_table(X, y, cat_idx, sample_weight, owner)
+    number = int(np.random.SeedSequence(seed).generate_state(1)[0] >> 1)
+    with progress_bar(None, owner, verbose, "step") as bar:
+
+        def report(text: str) -> None:
+            bar.set_postfix_str(text, refresh=False)
+            bar.update()
+
+        n = len(table.y)
+        repeats = 3 if n <= 1000 else 2 if n <= 10_000 else 1
+        task = Task(table.X, table.y, table.features.categorical, table.weights, 5, repeats, number, n_jobs)
+        stages = _stages(task, preset, clock, report)
+        contest = Contest(
+            table.features,
+            table.response,
+            stages,
+            _fixed_arguments(n_jobs),
+            number,
+            n_jobs,
+            clock,
+            preset.noisy_rows,
+            report,
+        )
+        result = finals(contest, _finalists(contest, preset), preset.bags)
+    return _conclude(contest, result, discrete, recalibrate)
+
+
+def _stages(task: Task, preset: Preset, clock: Clock, report: Callable[[str], None]) -> Stages:
+    if len(task.y) < MIN_ROWS:
+        return Stages(task, {}, {})
+    with_cdf = any("cdf" in given for _, given in preset.guides)
+    return fit_stages(task, preset.stages, preset.gp_rows, with_cdf, clock, report)
+
+
+def _fixed_arguments(n_jobs: int) -> dict[str, Any]:
+    from diffgbm.estimator import DiffGBM
+
+    return {**DiffGBM(n_jobs=n_jobs).get_params(deep=False), "residualize": "off"}
+
+
+def _finalists(contest: Contest, preset: Preset) -> list[Candidate]:
+    """Run the rounds; the best of the last one goes on in several sizes."""
+    candidates = [
+        Candidate(subtracted, given, recipe)
+        for subtracted, given in preset.guides
+        if contest.stages.has(subtracted, given)
+        for recipe in preset.recipes
+    ] or [Candidate("none", (), recipe) for recipe in preset.recipes]
+    shares = np.linspace(0.45, 0.6, len(preset.rungs))
+    for number, (rung, share) in enumerate(zip(preset.rungs, shares, strict=True)):
+        if len(candidates) <= 1 or contest.clock.over(share):
+            break
+        candidates = contest.round(number, rung, candidates, float(share))
+    best = [replace(candidates[0], capacity=capacity) for capacity in preset.capacities]
+    if len(best) > 1 and not contest.clock.over(0.65):
+        last = replace(preset.rungs[-1], capacity=None, keep=len(best))
+        best = contest.round(len(preset.rungs), last, best, 0.7)
+    sizes = best[:1]
+    return [replace(candidate, capacity=sizes[0].capacity) for candidate in candidates[: preset.finalists]]
+
+
+def _conclude(contest: Contest, result: Result, discrete: bool, recalibrate: bool) -> AutomaticFit:
+    """Confine and correct the pool where that helps on unseen rows, and tell the story."""
+    task, response = contest.stages.task, contest.response
+    y = response.restore(task.y)[result.rows]
+    weights = None if task.weights is None else task.weights[result.rows]
+    shapes = tuple(ResponseShape() for _ in range(y.shape[1]))
+    if discrete:
+        shapes = helpful_shapes(response.restore(task.y), y, result.points, weights)
+    pool = PooledModel(result.members, result.weights, None, shapes)
+    points = np.sort(pool.confined(result.points.copy()), axis=1)
+    first = result.members[0]
+    unseen = first.laws_of(points)
+    if recalibrate and isinstance(unseen, PredictiveDistribution):
+        pool = replace(pool, pit=helpful_pit(unseen, y[:, 0], contest.seed))
+    crps = float(np.mean([contest.score(points, result.rows)]))
+    return AutomaticFit(
+        pool,
+        result.candidates,
+        contest.board,
+        unseen,
+        result.rows,
+        contest.stages.errors,
+        contest.clock.cut,
+        _story(contest, result, pool, crps),
+    )
+
+
+def _story(contest: Contest, result: Result, pool: PooledModel, crps: float) -> str:
+    parts = [f"{w:.0%} {c}" for w, c in zip(result.weights, result.candidates, strict=True)]
+    extra = [f"kept to {shape}" for shape in pool.shapes if shape]
+    extra += ["recalibrated"] if pool.pit is not None else []
+    bags = max(len(member.bags) for member in result.members)
+    tried = len({line["model"] for line in contest.board})
+    unit = float(np.mean(contest.response.scale))
+    return (
+        f"Of {tried} candidates the pool holds {'; '.join(parts)}, in {bags} bag(s)"
+        f"{', ' + ', '.join(extra) if extra else ''}. "
+        f"On rows that it has not seen its CRPS is {crps * unit:.4g}, {crps:.1%} of the response's standard deviation"
+        f"{', and the time limit left something out' if contest.clock.cut else ''}."
+    )

@@ -1,0 +1,64 @@
+"""Whether a correction helps, judged on rows that it was not learned from."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgbm.automatic.pool import spread_of
+from diffgbm.automatic.shape import ResponseShape
+from diffgbm.calibration import recalibrated
+from diffgbm.distribution import PredictiveDistribution
+
+Array = NDArray[np.float64]
+
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+LEAST_ROWS = 200
+"""Fewer PIT values say little about a distribution."""
+
+
+def point_crps(points: Array, y: Array) -> Array:
+    """CRPS of each row's equally likely, sorted points (n, m): shape (n,)."""
+    return np.abs(points - y[:, None]).mean(axis=1) - 0.5 * spread_of(points)
+
+
+def helpful_shapes(training: Array, y: Array, points: Array, weights: Array | None) -> tuple[ResponseShape, ...]:
+    """Shape of each response, where confining unseen laws (n, m, d) to it lowers their CRPS."""
+    shapes = []
+    for j in range(y.shape[1]):
+        shape = ResponseShape.of(training[:, j])
+        if shape:
+            before = np.average(point_crps(points[:, :, j], y[:, j]), weights=weights)
+            moved = np.sort(shape(points[:, :, j]), axis=1)
+            after = np.average(point_crps(moved, y[:, j]), weights=weights)
+            shape = shape if after < before else ResponseShape()
+        shapes.append(shape)
+    return tuple(shapes)
+
+
+def helpful_pit(law: PredictiveDistribution, y: Array, seed: int) -> Array | None:
+    """Return the sorted PIT values of unseen laws if recalibration by them helps, else ``None``.
+
+    It is learned on one half of the rows and judged on the other, both ways: coverage must come closer to nominal on
+    average over several levels, and the CRPS must not rise.
+    """
+    if len(y) < LEAST_ROWS:
+        return None
+    pit = law.pit(y)
+    half = np.random.default_rng(seed).permutation(len(y)) % 2 == 0
+    errors, scores = np.zeros(2), np.zeros(2)
+    for learn, judge in ((half, ~half), (~half, half)):
+        plain = law[np.flatnonzero(judge)]
+        for k, candidate in enumerate((plain, recalibrated(plain, pit[learn]))):
+            errors[k] += coverage_error(candidate, y[judge])
+            scores[k] += candidate.crps(y[judge]).mean()
+    return np.sort(pit) if errors[1] < errors[0] and scores[1] <= scores[0] else None
+
+
+def coverage_error(law: PredictiveDistribution, y: Array) -> float:
+    """Mean absolute difference between the coverage of central intervals and their level."""
+    errors = []
+    for level in LEVELS:
+        low, high = law.interval(level).T
+        errors.append(abs(float(np.mean((low <= y) & (y <= high))) - level))
+    return float(np.mean(errors))

@@ -1,0 +1,90 @@
+"""Which first-stage models the estimator's arguments ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from diffgbm.errors import known
+from diffgbm.guides.conditional_cdf import ConditionalCDF
+from diffgbm.guides.gaussian_process import GaussianProcessMean
+from diffgbm.guides.leaf_forest import ExtraTreesMean
+from diffgbm.guides.lightgbm_mean import LightGBMMean
+from diffgbm.guides.regressors import AnyRegressor
+from diffgbm.guides.stack import Stack
+from diffgbm.guides.task import FirstStage
+from diffgbm.recipe import RESIDUALIZER_A, RESIDUALIZER_C
+
+RESIDUALIZE = ("off", "mean", "mean_scale", "stack", "gp")
+GIVEN = ("mean", "stack", "gp", "cdf")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """First-stage models by what is done with them.
+
+    Attributes
+    ----------
+    subtracted : FirstStage or None
+        Its prediction is taken out of the response.
+    scaled : FirstStage or None
+        Its prediction of log |residual| divides what is left.
+    given : tuple of FirstStage
+        Their predictions are columns for the noise model; the subtracted one may be among them.
+    """
+
+    subtracted: FirstStage | None
+    scaled: FirstStage | None
+    given: tuple[FirstStage, ...]
+
+
+def plan_guides(residualize: Any, guide_features: Any, params: Mapping[str, Any] | None) -> Plan:
+    """Read ``residualize`` and ``guide_features``; ``params`` are those of the LightGBM mean."""
+    lightgbm = LightGBMMean(dict(RESIDUALIZER_A, **(params or {})))
+    subtracted: FirstStage | None = None
+    scaled: FirstStage | None = None
+    if not isinstance(residualize, str):
+        subtracted = _stage(residualize, "residualize", lightgbm)
+    elif known("residualize", residualize, RESIDUALIZE) != "off":
+        subtracted = _stage(residualize.removesuffix("_scale"), "residualize", lightgbm)
+        scaled = lightgbm if residualize == "mean_scale" else None
+    given = []
+    for item in _items(guide_features):
+        # what is subtracted is not fitted a second time to be given as well
+        same = isinstance(item, str) and item == "mean" and subtracted is not None
+        given.append(subtracted if same and subtracted is not None else _stage(item, "guide_features", lightgbm))
+    return Plan(subtracted, scaled, tuple(given))
+
+
+def _items(guide_features: Any) -> Sequence[Any]:
+    if guide_features is None:
+        return ()
+    return guide_features if isinstance(guide_features, (list, tuple)) else (guide_features,)
+
+
+def _stage(value: Any, argument: str, lightgbm: LightGBMMean) -> FirstStage:
+    if isinstance(value, (list, tuple)):
+        if not value:
+            raise ValueError(f"{argument} must name at least one regressor; got an empty list.")
+        return Stack(tuple(_stage(item, argument, lightgbm) for item in value))
+    if not isinstance(value, str):
+        return value if hasattr(value, "cross_fit") else AnyRegressor(value)
+    name = known(argument, value, GIVEN if argument == "guide_features" else RESIDUALIZE)
+    stages: dict[str, FirstStage] = {"mean": lightgbm, "gp": GaussianProcessMean(), "cdf": ConditionalCDF()}
+    return stages[name] if name in stages else Stack(usual_stages())
+
+
+def usual_stages() -> tuple[FirstStage, ...]:
+    """Return the members of the usual stack: trees, lines and smooth functions, one of which fits most tables."""
+    from sklearn.linear_model import RidgeCV
+
+    return (
+        LightGBMMean(RESIDUALIZER_C),
+        LightGBMMean({**RESIDUALIZER_C, "num_leaves": 15, "min_child_samples": 5, "n_estimators": 400}),
+        LightGBMMean({**RESIDUALIZER_C, "linear_tree": True, "num_leaves": 15, "linear_lambda": 0.1}),
+        AnyRegressor(RidgeCV(alphas=(0.01, 0.1, 1.0, 10.0, 100.0))),
+        ExtraTreesMean(),
+        GaussianProcessMean("matern"),
+        GaussianProcessMean("rbf"),
+    )
