@@ -64,9 +64,9 @@ def combined(fitted: Sequence[CrossFitted], y: Array, row_weights: Array | None 
     for j in range(y.shape[1]):
         columns = np.column_stack([member.out_of_fold[:, j] for member in fitted])
         weights[:, j] = sparse_weights(columns * root[:, None], y[:, j] * root)
-    kept = np.flatnonzero(weights.any(axis=1))
+    kept = np.flatnonzero(weights.any(axis=1)).tolist()
     if len(kept) == 0:  # nothing helps: the prior mean, which is zero
-        kept = np.array([0])
+        kept = [0]
     chosen = [fitted[i] for i in kept]
     weights = weights[kept]
     out = sum((w * member.out_of_fold for w, member in zip(weights, chosen, strict=True)), np.zeros_like(y))
