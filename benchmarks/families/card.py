@@ -64,9 +64,9 @@ class Schedule:
 
     @classmethod
     def cosine(cls, n_steps: int) -> Schedule:
-        r""":math:`\bar\alpha(t) \propto \cos^2(\frac{\pi}{2} \frac{t + 0.008}{1.008})`, with ``beta`` at most 0.999."""
+        r""":math:`\bar\alpha(t) \propto \cos^2(\frac{\pi}{2} \frac{t + 0.008}{1.008})`, with ``beta`` at most 0.5."""
         curve = np.cos(0.5 * np.pi * (np.linspace(0.0, 1.0, n_steps + 1) + 0.008) / 1.008) ** 2
-        beta = np.minimum(1.0 - curve[1:] / curve[:-1], 0.999)
+        beta = np.minimum(1.0 - curve[1:] / curve[:-1], 0.5)
         return cls(beta, np.cumprod(1.0 - beta))
 
     @property

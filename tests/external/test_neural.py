@@ -78,7 +78,7 @@ def test_the_schedule_ends_in_noise(n_steps):
     schedule = Schedule.cosine(n_steps)
     assert np.all(np.diff(schedule.alpha_bar) < 0.0)
     assert np.all((schedule.beta > 0.0) & (schedule.beta < 1.0))
-    assert np.sqrt(schedule.alpha_bar[-1]) < 0.01
+    assert schedule.keep[-1] < 2.0 / n_steps  # what is left of the data when sampling begins without it
 
 
 @pytest.mark.parametrize("n_steps", [50, 200])
@@ -118,7 +118,7 @@ def test_card_samples_scatter_around_its_mean_at_its_scale():
     with torch.inference_mode():
         mean = model.mean(torch.from_numpy(X).float()[None])[0, :, 0].double().numpy()
     samples = model.sample(X, 100)
-    assert np.mean(np.abs(samples.mean(axis=0) - mean)) < 0.5 * model.scale
+    assert np.mean(np.abs(samples.mean(axis=0) - mean)) < model.scale < y.std()
     assert 0.3 * model.scale < samples.std(axis=0).mean() < 1.5 * model.scale
 
 
