@@ -34,7 +34,7 @@ class Cell:
     metrics : mapping
         Name to number; the lists of binned coverages are here too.
     fit_seconds, sample_seconds : float
-        NaN if they were not taken.
+        Of the processor where the line has them, else of the clock; NaN if they were not taken.
     n_train, n_test, n_samples, threads : int or None
         Sizes and threads of the run; ``None`` if they were not recorded.
     budget : mapping
@@ -119,8 +119,8 @@ def cell_of(record: Mapping[str, Any]) -> Cell:
         family=str(record["family"]),
         fold=int(record["fold"]),
         metrics=dict(record.get("metrics") or {}),
-        fit_seconds=number(record.get("fit_seconds")),
-        sample_seconds=number(record.get("sample_seconds")),
+        fit_seconds=number(record.get("fit_cpu_seconds", record.get("fit_seconds"))),
+        sample_seconds=number(record.get("sample_cpu_seconds", record.get("sample_seconds"))),
         n_train=record.get("n_train"),
         n_test=record.get("n_test"),
         n_samples=record.get("n_samples"),
