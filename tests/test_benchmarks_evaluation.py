@@ -25,7 +25,19 @@ import fake_families as fake
 
 FIELDS = {
     *("data_set", "family", "fold", "n_train", "n_test", "n_features", "n_samples", "metrics", "fit_seconds"),
-    *("sample_seconds", "params", "sampler", "seeds", "threads", "budget", "versions", "python", "commit"),
+    *(
+        "sample_seconds",
+        "fit_cpu_seconds",
+        "sample_cpu_seconds",
+        "params",
+        "sampler",
+        "seeds",
+        "threads",
+        "budget",
+        "versions",
+        "python",
+        "commit",
+    ),
     *("source_hash", "time"),
 }
 
