@@ -13,6 +13,8 @@ from diffgbm.distribution import PredictiveDistribution
 Array = NDArray[np.float64]
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
+LEAST_GAIN = 0.01
+"""Share of the CRPS that confining must save: it makes intervals of a discrete response cover more than they say."""
 LEAST_ROWS = 200
 """Fewer PIT values say little about a distribution."""
 
@@ -31,7 +33,7 @@ def helpful_shapes(training: Array, y: Array, points: Array, weights: Array | No
             before = np.average(point_crps(points[:, :, j], y[:, j]), weights=weights)
             moved = np.sort(shape(points[:, :, j]), axis=1)
             after = np.average(point_crps(moved, y[:, j]), weights=weights)
-            shape = shape if after < before else ResponseShape()
+            shape = shape if after < (1.0 - LEAST_GAIN) * before else ResponseShape()
         shapes.append(shape)
     return tuple(shapes)
 
