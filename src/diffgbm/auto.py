@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from diffgbm.automatic.fitting import AutomaticFit, fit_automatically
-from diffgbm.automatic.presets import PRESETS
+from diffgbm.automatic.presets import PRESETS, Preset
 from diffgbm.distribution import PredictiveDistribution
 from diffgbm.errors import check_count, known
 from diffgbm.frames import row_index
@@ -36,7 +36,7 @@ class AutoDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
     ----------
     time_limit : float, optional
         Seconds that ``fit`` may take, about. Left out it is the preset's: 30, 150 or 600.
-    preset : {"fast", "balanced", "best"}, default="balanced"
+    preset : {"fast", "balanced", "best"} or Preset, default="balanced"
         How much is tried.
     metric : {"crps"}, default="crps"
         What decides.
@@ -83,7 +83,7 @@ class AutoDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
     def __init__(
         self,
         time_limit: float | None = None,
-        preset: str = "balanced",
+        preset: str | Preset = "balanced",
         metric: str = "crps",
         discrete: bool = True,
         recalibrate: bool = True,
@@ -128,7 +128,7 @@ class AutoDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
             The fitted estimator.
         """
         known("metric", self.metric, METRICS)
-        preset = PRESETS[known("preset", self.preset, tuple(PRESETS))]
+        preset = self.preset if isinstance(self.preset, Preset) else PRESETS[known("preset", self.preset, PRESETS)]
         if self.time_limit is not None and not self.time_limit > 0:
             raise ValueError(f"time_limit must be a number of seconds > 0 or None; got {self.time_limit!r}.")
         if self.seed is not None:
