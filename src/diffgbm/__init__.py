@@ -11,12 +11,14 @@ from diffgbm.joint import JointDistribution
 from diffgbm.persistence import ModelFileError, load
 from diffgbm.recipe import Recipe
 from diffgbm.samples import Samples
+from diffgbm.tuning import DiffGBMCV
 
 __version__ = "0.1.0"
 __all__ = [
     "AutoDiffGBM",
     "ConformalDiffGBM",
     "DiffGBM",
+    "DiffGBMCV",
     "DiffGBMWarning",
     "JointDistribution",
     "ModelFileError",

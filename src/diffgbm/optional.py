@@ -9,9 +9,12 @@ EXTRAS = {
     "matplotlib": "plot",
     "matplotlib.pyplot": "plot",
     "openpyxl": "bench",
+    "optuna": "tune",
     "pandas": "bench",
     "pooch": "bench",
     "pyarrow": "cli",
+    "rich.console": "cli",
+    "rich.table": "cli",
     "typer": "cli",
     "xlrd": "bench",
 }
