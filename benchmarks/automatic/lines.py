@@ -1,0 +1,124 @@
+"""One fit of the comparison as a line: scores, times, what was chosen, and where it comes from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import provenance, records
+from benchmarks.automatic.variants import Job
+from benchmarks.evaluation import N_SAMPLES, scores
+from benchmarks.locks import held
+from benchmarks.protocol import seeds, split
+from benchmarks.records import Record
+from benchmarks.table_files import Table
+from diffgbm.automatic.presets import PRESETS
+
+Array = NDArray[np.float64]
+
+KEY = ("data_set", "fold", "preset", "variant", "deduplicated")
+"""What makes a line."""
+PACKAGES = ("lightgbm", "numba", "scipy")
+"""What a fit depends on beside what every result does."""
+
+Maker = Callable[[Job, int, int, float | None], Any]
+"""Job, seed, threads and time limit to an unfitted estimator."""
+
+
+def make_estimator(job: Job, seed: int, threads: int, time_limit: float | None) -> Any:
+    """Return the estimator that a job names."""
+    return job.estimator(seed, threads, time_limit)
+
+
+def line_of(
+    job: Job,
+    table: Table,
+    *,
+    threads: int,
+    time_limit: float | None = None,
+    n_samples: int = N_SAMPLES,
+    make: Maker = make_estimator,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Record:
+    """Fit, sample and score one job; return its line.
+
+    The model sees the table in its own units: it standardises by itself, and a response of few values keeps them to
+    the last bit, on which coverage and PIT depend.
+    """
+    part, streams = split(len(table.y), job.fold), seeds(job.fold)
+    X, y, X_test, y_test = table.X[part.train], table.y[part.train], table.X[part.test], table.y[part.test]
+    model = make(job, streams.model, threads, time_limit)
+    started, work = clock(), time.process_time()
+    model.fit(X, y)
+    fitted, fit_work = clock(), time.process_time()
+    samples = np.asarray(model.sample(X_test, n_samples, seed=streams.sampler))
+    sampled, sample_work = clock(), time.process_time()
+    if samples.shape != (n_samples, len(y_test)) or not np.all(np.isfinite(samples)):
+        raise ValueError(f"{job}: samples of shape {samples.shape}, all finite: {np.all(np.isfinite(samples))}.")
+    return {
+        **asdict(job),
+        "n_train": len(y),
+        "n_test": len(y_test),
+        "n_samples": n_samples,
+        "metrics": scores(samples, y_test, y),
+        "fit_seconds": fitted - started,
+        "sample_seconds": sampled - fitted,
+        "fit_cpu_seconds": fit_work - work,
+        "sample_cpu_seconds": sample_work - fit_work,
+        **chosen(model),
+        "threads": threads,
+        "time_limit": PRESETS[job.preset].time_limit if time_limit is None else time_limit,
+        "seeds": asdict(streams),
+        "versions": provenance.versions(PACKAGES),
+        "python": provenance.python(),
+        "commit": provenance.commit(),
+        "source_hash": provenance.source_hash(),
+        "time": provenance.now(),
+    }
+
+
+def chosen(model: Any) -> Record:
+    """Return what a fitted model says of itself."""
+    board = model.leaderboard_
+    lines = board.to_dict("records") if hasattr(board, "to_dict") else list(board)
+    return {
+        "weights": model.weights_,
+        "stages": model.stages_,
+        "explain": model.explain(),
+        "cut_short": bool(model.cut_short_),
+        "recalibrated": model.pool_.pit is not None,
+        "confined_to": [str(shape) if shape else None for shape in model.pool_.shapes],
+        "tried": len({line["model"] for line in lines}),
+        "leaderboard": [line for line in lines if str(line["stage"]).startswith("final")],
+    }
+
+
+def measured(job: Job, table: Table, root: Path, *, force: bool = False, **options: Any) -> tuple[str, Record | None]:
+    """Make a job's line unless it is there.
+
+    Returns
+    -------
+    state : {"kept", "measured", "shared"}
+        ``shared``: another process is at it.
+    record : dict or None
+        The line.
+    """
+    path, locks = root / "auto.jsonl", root / "studies"
+    locks.mkdir(parents=True, exist_ok=True)
+    name = "__".join(str(value) for value in asdict(job).values())
+    with held(locks / f"{name}.lock", wait=False) as mine:
+        if not mine:
+            return "shared", None
+        # looked up under the lock: whoever had it before may just have written the line
+        there = records.latest(path, KEY).get(tuple(asdict(job).values()))
+        if there is not None and not force:
+            return "kept", there
+        record = line_of(job, table, **options)
+        records.append(path, record)
+    return "measured", record

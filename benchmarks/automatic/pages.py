@@ -1,0 +1,173 @@
+"""The comparison as tables, from the lines alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Lines, geometric_mean, metric, uniform
+from benchmarks.automatic.targets import targets
+from benchmarks.automatic.variants import ABLATION_DATA, FULL, REPEATED_DATA, VARIANTS
+from benchmarks.records import Record
+from benchmarks.tables.value import MISSING, Column, Entry, Number, Page, Table, fixed, significant
+
+TITLE = "AutoDiffGBM on the paper's folds"
+
+_CALIBRATION = (Column("|cE|@50", fixed(3)), Column("|cE|@90", fixed(3)), Column("KS p>.05", fixed(2)))
+
+
+def page(records: Sequence[Record]) -> Page:
+    """Return all tables that there are lines for, with the verdict on each target."""
+    best, fast = Lines.of(records, "best"), Lines.of(records, "fast")
+    unrepeated = Lines.of(records, "best", deduplicated=True)
+    tables = [
+        *([comparison("auto_best", "Preset best", best, "best of nine", BEST_OF_NINE)] if best else []),
+        *([comparison("auto_fast", "Preset fast", fast, "the paper's flow row", FLOW)] if fast else []),
+        *([without_repeated(best, unrepeated)] if unrepeated else []),
+        *(ablation(records, preset) for preset in ("best", "fast") if _has_ablation(records, preset)),
+        verdicts(best, fast, unrepeated),
+    ]
+    return Page("auto", TITLE, tuple(tables), _notes(records))
+
+
+def _notes(records: Sequence[Record]) -> tuple[str, ...]:
+    versions = {line["source_hash"] for line in records}
+    threads = sorted({line["threads"] for line in records})
+    cut = sum(line["cut_short"] for line in records)
+    return (
+        "`python -m benchmarks auto`: the paper's folds, 200 samples of each test row, nothing selected on test folds. "
+        f"Fits: {len(records)}, with {' or '.join(map(str, threads))} thread(s), made by {len(versions)} version(s) of "
+        f"the code; the time limit left something out of {cut}. Seconds are those of the wall clock, on a "
+        "machine that had other work to do; beside them are the processor's.",
+    )
+
+
+def comparison(name: str, title: str, lines: Lines, label: str, reference: Mapping[str, float]) -> Table:
+    """Compare a preset with a reference, data set by data set."""
+    columns = (
+        Column("data set", align="l"),
+        Column("folds"),
+        Column("CRPS", significant(3)),
+        Column(label, significant(3)),
+        Column("ratio", fixed(3)),
+        *_CALIBRATION,
+        Column("fit (s)", fixed(0)),
+        Column("processor (s)", fixed(0)),
+    )
+    rows = [_row(lines, data_set, reference[data_set]) for data_set in lines.data_sets]
+    ratios = {name: ratio for name, ratio in lines.ratios(reference).items() if name != "naval"}
+    note = f"Geometric mean of the ratios without naval: {geometric_mean(ratios.values()):.3f}." if ratios else ""
+    error = "The error of a CRPS is the standard error over folds."
+    return Table(name, f"{title} against {label}", columns, tuple(rows), tuple(filter(None, (note, error))))
+
+
+def _row(lines: Lines, data_set: str, reference: float) -> tuple[Entry, ...]:
+    crps = lines.values(data_set, metric("crps"))
+    return (
+        data_set,
+        _runs(lines.folds(data_set)),
+        Number(float(np.mean(crps)), error=_standard_error(crps)),
+        Number(reference),
+        Number(float(np.mean(crps)) / reference),
+        Number(lines.mean(data_set, metric("coverage_error_50"))),
+        Number(lines.mean(data_set, metric("coverage_error_90"))),
+        Number(lines.mean(data_set, uniform)),
+        Number(lines.mean(data_set, lambda line: line["fit_seconds"])),
+        Number(lines.mean(data_set, lambda line: line["fit_cpu_seconds"])),
+    )
+
+
+def without_repeated(best: Lines, unrepeated: Lines) -> Table:
+    """Compare tables with and without their repeated rows; the paper's tables have them."""
+    columns = (
+        Column("data set", align="l"),
+        Column("folds"),
+        Column("rows left"),
+        Column("CRPS", significant(3)),
+        Column("all rows", significant(3)),
+        Column("best of nine, all rows", significant(3)),
+        Column("ratio", fixed(3)),
+        *_CALIBRATION,
+    )
+    rows = []
+    for name in unrepeated.data_sets:
+        folds = unrepeated.folds(name)
+        both = [fold for fold in folds if (name, fold) in best.by_place]
+        left = unrepeated.by_place[name, folds[0]]
+        crps = unrepeated.mean(name, metric("crps"))
+        rows.append(
+            (
+                name,
+                _runs(folds),
+                str(left["n_train"] + left["n_test"]),
+                Number(crps),
+                Number(best.mean(name, metric("crps"), both)),
+                Number(BEST_OF_NINE[name]),
+                Number(crps / BEST_OF_NINE[name]),
+                Number(unrepeated.mean(name, metric("coverage_error_50"))),
+                Number(unrepeated.mean(name, metric("coverage_error_90"))),
+                Number(unrepeated.mean(name, uniform)),
+            )
+        )
+    note = (
+        f"Of rows with the same features the first is kept ({', '.join(REPEATED_DATA)}). The paper's numbers are "
+        "those of the whole tables: they had the help that is taken away here."
+    )
+    return Table("auto_unrepeated", "Preset best without repeated rows", columns, tuple(rows), (note,))
+
+
+def _has_ablation(records: Sequence[Record], preset: str) -> bool:
+    return any(line["preset"] == preset and line["variant"] != FULL for line in records)
+
+
+def ablation(records: Sequence[Record], preset: str) -> Table:
+    """CRPS of each variant as a multiple of the full fit's, on the folds that both have."""
+    full = Lines.of(records, preset)
+    columns = (
+        Column("variant", align="l"),
+        *(Column(name, fixed(3)) for name in ABLATION_DATA),
+        Column("geometric mean", fixed(3)),
+        Column("|cE|@90", fixed(3)),
+        Column("fit (s)", fixed(0)),
+    )
+    rows = []
+    for variant in VARIANTS:
+        own = Lines.of(records, preset, variant)
+        shared = Lines({place: own.by_place[place] for place in own.by_place if place[0] in ABLATION_DATA})
+        ratios = shared.ratios_to(full)
+        if not ratios:
+            continue
+        rows.append(
+            (
+                variant,
+                *(Number(ratios[name]) if name in ratios else MISSING for name in ABLATION_DATA),
+                Number(geometric_mean(ratios.values())),
+                Number(shared.overall(metric("coverage_error_90"))),
+                Number(shared.overall(lambda line: line["fit_seconds"])),
+            )
+        )
+    note = "CRPS as a multiple of the full fit's on the folds that both have; above 1 the part was worth having."
+    return Table(
+        f"auto_ablation_{preset}", f"What each part of preset {preset} contributes", columns, tuple(rows), (note,)
+    )
+
+
+def verdicts(best: Lines, fast: Lines, unrepeated: Lines) -> Table:
+    """Say of each target whether it is met."""
+    columns = (Column("target", align="l"), Column("measured"), Column("", align="l"))
+    rows = tuple((target.text, target.measured, target.state) for target in targets(best, fast, unrepeated))
+    note = "incomplete: data sets are missing that could still change the answer."
+    return Table("auto_targets", "Targets", columns, rows, (note,))
+
+
+def _runs(folds: Sequence[int]) -> str:
+    """Write folds as text: consecutive ones by their ends."""
+    if len(folds) > 1 and list(folds) == list(range(folds[0], folds[-1] + 1)):
+        return f"{folds[0]}-{folds[-1]}"
+    return ", ".join(map(str, folds))
+
+
+def _standard_error(values: Sequence[float]) -> float:
+    return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan

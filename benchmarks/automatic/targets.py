@@ -1,0 +1,118 @@
+"""The targets of the automatic fit, and whether the lines meet them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Lines, geometric_mean, metric, uniform
+from benchmarks.automatic.variants import DATA_SETS, REPEATED_DATA
+
+State = Literal["met", "not met", "incomplete"]
+
+WITHOUT_NAVAL = tuple(name for name in DATA_SETS if name != "naval")
+
+
+@dataclass(frozen=True)
+class Target:
+    """One target.
+
+    Attributes
+    ----------
+    text : str
+        What is wanted.
+    measured : str
+        What was found.
+    state : {"met", "not met", "incomplete"}
+        ``incomplete``: data sets are missing that could still change the answer.
+    """
+
+    text: str
+    measured: str
+    state: State
+
+
+def targets(best: Lines, fast: Lines, unrepeated: Lines) -> list[Target]:
+    """Judge the lines of the best preset, the fast one, and the best one on tables without repeated rows."""
+    return [
+        _at_most_reference("best: CRPS at most the best of nine on at least 8 of 10", best, BEST_OF_NINE, DATA_SETS, 8),
+        _every_ratio(best),
+        _geometric(best),
+        _calibration(best, 90, 0.02),
+        _calibration(best, 50, 0.03),
+        _uniform(best),
+        _longest("best: longest fit at most 600 s", best, 600.0, lambda n: True),
+        _at_most_reference("fast: CRPS below the paper's flow row on 10 of 10", fast, FLOW, DATA_SETS, 10, strict=True),
+        _longest("fast: longest fit below 10,000 rows at most 30 s", fast, 30.0, lambda n: n < 10_000),
+        _at_most_reference(
+            "best, repeated rows removed: CRPS at most the best of nine on 3 of 3",
+            unrepeated,
+            BEST_OF_NINE,
+            REPEATED_DATA,
+            3,
+        ),
+    ]
+
+
+def _state(lines: Lines, needed: tuple[str, ...], ok: bool, hopeless: bool) -> State:
+    """``ok`` counts once every data set is there; ``hopeless`` counts at once."""
+    if hopeless:
+        return "not met"
+    if set(needed) - set(lines.data_sets):
+        return "incomplete"
+    return "met" if ok else "not met"
+
+
+def _at_most_reference(
+    text: str,
+    lines: Lines,
+    reference: Mapping[str, float],
+    needed: tuple[str, ...],
+    wanted: int,
+    strict: bool = False,
+) -> Target:
+    ratios = {name: ratio for name, ratio in lines.ratios(reference).items() if name in needed}
+    good = sum(ratio < 1.0 if strict else ratio <= 1.0 for ratio in ratios.values())
+    bad = len(ratios) - good
+    state = _state(lines, needed, good >= wanted, bad > len(needed) - wanted)
+    return Target(text, f"{good} of {len(ratios)}", state)
+
+
+def _every_ratio(lines: Lines) -> Target:
+    ratios = lines.ratios(BEST_OF_NINE)
+    worst = max(ratios, key=lambda name: ratios[name], default="")
+    high = ratios.get(worst, 0.0)
+    measured = f"{high:.3f} ({worst})" if ratios else "—"
+    text = "best: CRPS at most 1.02 times the best of nine everywhere"
+    return Target(text, measured, _state(lines, DATA_SETS, high <= 1.02, high > 1.02))
+
+
+def _geometric(lines: Lines) -> Target:
+    found = geometric_mean(r for name, r in lines.ratios(BEST_OF_NINE).items() if name != "naval")
+    text = "best: geometric mean of the ratios without naval at most 0.88"
+    return Target(text, _number(found), _state(lines, WITHOUT_NAVAL, found <= 0.88, False))
+
+
+def _calibration(lines: Lines, level: int, limit: float) -> Target:
+    found = lines.overall(metric(f"coverage_error_{level}"))
+    text = f"best: mean absolute coverage error at {level}% at most {limit:.2f}"
+    return Target(text, _number(found), _state(lines, DATA_SETS, found <= limit, False))
+
+
+def _uniform(lines: Lines) -> Target:
+    passed = [uniform(line) for line in lines.by_place.values()]
+    measured = f"{sum(passed):.0f} of {len(passed)} fits"
+    ok = bool(passed) and 2 * sum(passed) >= len(passed)
+    return Target("best: PIT-KS passes on at least half of the fits", measured, _state(lines, DATA_SETS, ok, False))
+
+
+def _longest(text: str, lines: Lines, limit: float, counts: Callable[[int], bool]) -> Target:
+    seconds = [line["fit_seconds"] for line in lines.by_place.values() if counts(line["n_train"])]
+    high = max(seconds, default=0.0)
+    measured = f"{high:.0f} s" if seconds else "—"
+    return Target(text, measured, _state(lines, DATA_SETS, high <= limit, high > limit))
+
+
+def _number(value: float) -> str:
+    return "—" if value != value else f"{value:.3f}"
