@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgbm.automatic.clock import Clock
-from diffgbm.automatic.pool import pool_crps, pool_terms
+from diffgbm.automatic.pool import pool_crps, pool_terms, pool_weights
 from diffgbm.automatic.presets import CAPACITIES, RECIPES, Rung
 from diffgbm.automatic.stages import Stages
 from diffgbm.bags import Bag, NoiseTable, Rows, splits, train_bag
@@ -153,29 +153,48 @@ class Contest:
         return pool_terms([points[:, :, j] / unit for points in members], y, weights)
 
     def round(self, number: int, rung: Rung, candidates: Sequence[Candidate], share: float) -> list[Candidate]:
-        """Train and score candidates on a part of the rows; return the best, best first."""
+        """Train and score candidates on a part of the rows; return those that go on, best first.
+
+        Those go on that a pool of all of them would hold, then the next best: what is a little worse but different is
+        worth more to a pool than what is nearly the same.
+        """
         n = min(rung.rows, self.n_rows)
         part = np.sort(np.random.default_rng(self.seed).permutation(self.n_rows)[:n])
         # few rows say little: they are scored in more than one split
         cuts = splits(n, SPLITS, 0.2, self.seed, True)[: int(np.clip(ENOUGH_ROWS * SPLITS // n, 1, SPLITS))]
-        scores: dict[Candidate, float] = {}
+        rows = part[np.concatenate([out for _, out in cuts])]
+        laws: dict[Candidate, Array] = {}
         slowest = 0.0
         for i, candidate in enumerate(candidates):
-            if scores and not self.clock.fits(slowest, share):
+            if laws and not self.clock.fits(slowest, share):
                 break
             self.report(f"round {number + 1}: {i + 1} of {len(candidates)}")
             before = self.clock.spent
             params = self.arguments(candidate, rung.capacity, rung.n_repeats)
-            results = []
+            points = []
             for b, (train, out) in enumerate(cuts):
                 model, _ = self.train(candidate, params, (part[train], part[out]), (number, b))
-                results.append(self.score(self.unseen(candidate, model, part[out]), part[out]))
-            scores[candidate] = float(np.mean(results))
+                points.append(self.unseen(candidate, model, part[out]))
+            laws[candidate] = np.concatenate(points)
             seconds = self.clock.spent - before
             slowest = max(slowest, seconds)
-            self.note(candidate, f"round {number + 1}", scores[candidate], seconds, n)
-        ranked = sorted(scores, key=lambda candidate: scores[candidate])
-        return ranked[: rung.keep]
+            self.note(candidate, f"round {number + 1}", self.score(laws[candidate], rows), seconds, n)
+        return self.chosen(laws, rows, rung.keep)
+
+    def chosen(self, laws: Mapping[Candidate, Array], rows: Rows, keep: int) -> list[Candidate]:
+        """Return ``keep`` candidates, those of a pool of all first; in order of their scores."""
+        names = list(laws)
+        to_y, between = self.mean_terms(list(laws.values()), rows)
+        scores = to_y - 0.5 * np.diagonal(between)
+        order = np.lexsort((scores, -pool_weights(to_y, between)))[:keep]
+        best = int(np.argmin(scores))
+        kept = set(order.tolist()) | {best}
+        return [names[i] for i in np.argsort(scores, kind="stable") if i in kept]
+
+    def mean_terms(self, members: Sequence[Array], rows: Rows) -> tuple[Array, Array]:
+        """Return the terms of the pool's CRPS, averaged over responses."""
+        parts = [self.terms(members, rows, j) for j in range(members[0].shape[2])]
+        return np.mean([part[0] for part in parts], axis=0), np.mean([part[1] for part in parts], axis=0)
 
     def note(self, candidate: Candidate, stage: str, crps: float, seconds: float, rows: int) -> None:
         """Add a line to the board."""

@@ -117,10 +117,7 @@ def pooled(contest: Contest, finalists: Sequence[Finalist], cuts: Sequence[tuple
     common = min(len(finalist.points) for finalist in finalists)
     rows = np.concatenate([cuts[b][1] for b in range(common)])
     laws = [np.concatenate(finalist.points[:common]) for finalist in finalists]
-    d = laws[0].shape[2]
-    parts = [contest.terms(laws, rows, j) for j in range(d)]
-    to_y = np.mean([part[0] for part in parts], axis=0)
-    between = np.mean([part[1] for part in parts], axis=0)
+    to_y, between = contest.mean_terms(laws, rows)
     weights = pool_weights(to_y, between)
     kept = np.flatnonzero(weights).tolist()
     for i, finalist in enumerate(finalists):

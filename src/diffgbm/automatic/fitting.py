@@ -25,6 +25,10 @@ from diffgbm.training import read_table
 
 Array = NDArray[np.float64]
 
+WILD_CARD = Candidate("none", (), "edm", "large")
+WILD_ROWS = 2000
+"""Rows from which a large noise model without any guide may be the best of all."""
+
 
 @dataclass(frozen=True)
 class AutomaticFit:
@@ -116,7 +120,10 @@ def _fixed_arguments(n_jobs: int) -> dict[str, Any]:
 
 
 def _finalists(contest: Contest, preset: Preset) -> list[Candidate]:
-    """Run the rounds; the best of the last one goes on in several sizes."""
+    """Run the rounds, and try the best of the last one in several sizes.
+
+    The wild card needs many rows to shine, so that rounds on few of them would wrong it: it goes straight to the last.
+    """
     candidates = [
         Candidate(subtracted, given, recipe)
         for subtracted, given in preset.guides
@@ -128,12 +135,13 @@ def _finalists(contest: Contest, preset: Preset) -> list[Candidate]:
         if len(candidates) <= 1 or contest.clock.over(share):
             break
         candidates = contest.round(number, rung, candidates, float(share))
-    best = [replace(candidates[0], capacity=capacity) for capacity in preset.capacities]
-    if len(best) > 1 and not contest.clock.over(0.65):
-        last = replace(preset.rungs[-1], capacity=None, keep=len(best))
-        best = contest.round(len(preset.rungs), last, best, 0.7)
-    sizes = best[:1]
-    return [replace(candidate, capacity=sizes[0].capacity) for candidate in candidates[: preset.finalists]]
+    sized = [replace(candidates[0], capacity=capacity) for capacity in preset.capacities]
+    wild = [WILD_CARD] if preset.wild_card and contest.n_rows >= WILD_ROWS else []
+    if len(sized) > 1 and not contest.clock.over(0.65):
+        last = replace(preset.rungs[-1], capacity=None, keep=len(sized))
+        sized = contest.round(len(preset.rungs), last, sized, 0.7)
+    finalists = [replace(candidate, capacity=sized[0].capacity) for candidate in candidates[: preset.finalists]]
+    return finalists + [candidate for candidate in wild if candidate not in finalists]
 
 
 def _conclude(contest: Contest, result: Result, discrete: bool, recalibrate: bool) -> AutomaticFit:

@@ -80,6 +80,8 @@ class Preset:
         Candidates that are bagged and pooled, and their bags.
     noisy_rows : int
         Rows times repeats of a final noise model, about.
+    wild_card : bool
+        Whether a large noise model without guides enters the finals of tables with many rows.
     """
 
     time_limit: float
@@ -92,6 +94,7 @@ class Preset:
     finalists: int
     bags: int
     noisy_rows: int
+    wild_card: bool = False
 
 
 _TREES = ("lightgbm", "extra_trees", "ridge")
@@ -123,6 +126,7 @@ PRESETS: Mapping[str, Preset] = {
         2,
         4,
         200_000,
+        True,
     ),
     "best": Preset(
         600.0,
@@ -133,7 +137,8 @@ PRESETS: Mapping[str, Preset] = {
         (Rung(2500, 10, "probe", 6), Rung(8000, 15, "usual", 3)),
         ("calm", "usual", "large"),
         3,
-        5,
+        8,
         300_000,
+        True,
     ),
 }
