@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,9 +13,10 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from diffgbm.automatic.fitting import AutomaticFit, fit_automatically
+from diffgbm.automatic.mixture import PooledModel
 from diffgbm.automatic.presets import PRESETS, Preset
 from diffgbm.distribution import PredictiveDistribution
-from diffgbm.errors import check_count, known
+from diffgbm.errors import DiffGBMWarning, check_count, known
 from diffgbm.frames import row_index
 from diffgbm.methods import DistributionMethods, Laws
 from diffgbm.parallel import n_threads
@@ -150,20 +153,42 @@ class AutoDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         return self._with_fit(result)
 
     def _with_fit(self, result: AutomaticFit) -> AutoDiffGBM:
-        self.pool_ = result.pool
-        self.leaderboard_ = _frame(result.board)
-        self.weights_ = dict(zip(map(str, result.candidates), result.pool.weights.tolist(), strict=True))
+        weights = dict(zip(map(str, result.candidates), result.pool.weights.tolist(), strict=True))
         self.oob_distribution_, self.oob_rows_ = result.unseen, result.rows
-        self.cut_short_ = result.cut_short
-        self.stages_ = result.stages
-        self._story = result.story
-        features = result.pool.first.features
+        return self._with_pool(result.pool, result.board, weights, result.stages, result.cut_short, result.story)
+
+    def _with_pool(
+        self,
+        pool: PooledModel,
+        board: list[dict[str, Any]],
+        weights: dict[str, float],
+        stages: dict[str, float],
+        cut_short: bool,
+        story: str,
+    ) -> AutoDiffGBM:
+        """Take a pool, and what is told of it, as one's own."""
+        self.pool_ = pool
+        self.leaderboard_ = _frame(board)
+        self.weights_, self.stages_ = weights, stages
+        self.cut_short_ = cut_short
+        self._story = story
+        features = pool.first.features
         self.n_features_in_ = features.n_features
         if features.names is not None:
             self.feature_names_in_ = np.array(features.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one compressed file, whole or not at all; ``diffgbm.load`` reads it.
+
+        Everything but the out-of-bag laws is kept.
+        """
+        from diffgbm.persistence import save
+
+        check_is_fitted(self)
+        save(self, path)
 
     def explain(self) -> str:
         """Say in two sentences what was chosen and how good it is on unseen rows."""
@@ -172,6 +197,12 @@ class AutoDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
 
     def _encode(self, X: Any) -> Array:
         check_is_fitted(self)
+        if self.pool_.first.features.names is not None and isinstance(X, np.ndarray):
+            warnings.warn(
+                f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names",
+                DiffGBMWarning,
+                stacklevel=3,
+            )
         return self.pool_.first.features.encode(X, type(self).__name__)
 
     def _law_blocks(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> Iterator[Laws]:

@@ -11,6 +11,7 @@ model.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -173,6 +174,16 @@ class ConformalDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         self.pit_ = np.sort(pits)
         self.n_features_in_ = getattr(models[0], "n_features_in_", None)
         return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write models and calibration to one compressed file, whole or not at all; ``diffgbm.load`` reads it.
+
+        The models must be ``DiffGBM`` or ``AutoDiffGBM``.
+        """
+        from diffgbm.persistence import save
+
+        check_is_fitted(self)
+        save(self, path)
 
     def predict(self, X: Any) -> Array:
         """Mean of the predictive law."""

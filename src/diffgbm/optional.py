@@ -15,6 +15,7 @@ EXTRAS = {
     "pyarrow": "cli",
     "rich.console": "cli",
     "rich.table": "cli",
+    "skops.io": "skops",
     "typer": "cli",
     "xlrd": "bench",
 }

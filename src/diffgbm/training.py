@@ -19,7 +19,7 @@ from diffgbm.parallel import n_threads
 from diffgbm.progress import progress_bar
 from diffgbm.recipe import Recipe, resolve
 from diffgbm.sampler import Sampler
-from diffgbm.table import FeatureTable, ResponseTable
+from diffgbm.table import FeatureTable, ResponseTable, read_response
 
 Array = NDArray[np.float64]
 
@@ -38,6 +38,8 @@ class TrainingTable:
         Standardised responses.
     weights : ndarray of shape (n,) or None
         Weight of each row.
+    observed : ndarray of shape (n, d)
+        Responses as the user gave them, to the last bit.
     """
 
     features: FeatureTable
@@ -45,6 +47,7 @@ class TrainingTable:
     X: Array
     y: Array
     weights: Array | None
+    observed: Array
 
 
 def read_table(X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any, owner: str) -> TrainingTable:
@@ -54,12 +57,13 @@ def read_table(X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
     response, standard = ResponseTable.learn(y, weights, len(matrix))
+    observed = read_response(y)[1].reshape(standard.shape)
     if weights is not None:  # a row of no weight is a row that is not there
         counted = weights > 0.0
-        matrix, standard, weights = matrix[counted], standard[counted], weights[counted]
+        matrix, standard, weights, observed = matrix[counted], standard[counted], weights[counted], observed[counted]
     if len(matrix) < 2:
         raise ValueError(f"{owner} needs at least 2 rows of positive weight; got n_samples={len(matrix)}.")
-    return TrainingTable(features, response, matrix, standard, weights)
+    return TrainingTable(features, response, matrix, standard, weights, observed)
 
 
 def fit_model(

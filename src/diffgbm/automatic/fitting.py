@@ -103,7 +103,7 @@ def fit_automatically(
             report,
         )
         result = finals(contest, _finalists(contest, preset), preset.bags)
-    return _conclude(contest, result, discrete, recalibrate)
+    return _conclude(contest, result, table.observed, discrete, recalibrate)
 
 
 def _stages(task: Task, preset: Preset, clock: Clock, report: Callable[[str], None]) -> Stages:
@@ -144,14 +144,18 @@ def _finalists(contest: Contest, preset: Preset) -> list[Candidate]:
     return finalists + [candidate for candidate in wild if candidate not in finalists]
 
 
-def _conclude(contest: Contest, result: Result, discrete: bool, recalibrate: bool) -> AutomaticFit:
-    """Confine and correct the pool where that helps on unseen rows, and tell the story."""
-    task, response = contest.stages.task, contest.response
-    y = response.restore(task.y)[result.rows]
+def _conclude(contest: Contest, result: Result, observed: Array, discrete: bool, recalibrate: bool) -> AutomaticFit:
+    """Confine and correct the pool where that helps on unseen rows, and tell the story.
+
+    Responses (n, d) are as the user gave them: values to which laws are confined must be theirs to the last bit, or
+    coverage and PIT go wrong.
+    """
+    task = contest.stages.task
+    y = observed[result.rows]
     weights = None if task.weights is None else task.weights[result.rows]
     shapes = tuple(ResponseShape() for _ in range(y.shape[1]))
     if discrete:
-        shapes = helpful_shapes(response.restore(task.y), y, result.points, weights)
+        shapes = helpful_shapes(observed, y, result.points, weights)
     pool = PooledModel(result.members, result.weights, None, shapes)
     points = np.sort(pool.confined(result.points.copy()), axis=1)
     first = result.members[0]

@@ -58,6 +58,8 @@ class PooledModel:
                 rows = slice(first, first + BLOCK)
                 memo: dict[int, Array] = {}
                 for member, count, end in zip(self.members, counts, ends, strict=True):
+                    if count == 0:  # fewer points than members
+                        continue
                     block = np.ascontiguousarray(X[rows], dtype=np.float64)
                     said = None if member.guide is None else member.guide.values(block, memo)
                     points[rows, end - count : end] = member.points(

@@ -31,7 +31,7 @@ def spread_of(points: Array) -> Array:
 def pool_terms(members: Sequence[Array], y: Array, weights: Array | None = None) -> tuple[Array, Array]:
     r"""Average :math:`\mathrm E|X_i - y|` (k,) and :math:`\mathrm E|X_i - X_j|` (k, k) of sorted points (n, m) each.
 
-    Laws may have different numbers of points. With the equal mixture ``M`` of two laws
+    All laws have the same number of points. With the equal mixture ``M`` of two laws
     :math:`\mathrm E|A - B| = 2\,\mathrm E|M - M'| - \tfrac12(\mathrm E|A - A'| + \mathrm E|B - B'|)`.
     """
     k = len(members)
@@ -87,12 +87,18 @@ def _simplex_minimum(to_y: Array, between: Array) -> Array:
 
 
 def shares(weights: Array, n: int) -> NDArray[np.intp]:
-    """Divide ``n`` points in proportion to weights (k,), by largest remainder; whoever has weight gets a point."""
+    """Divide ``n`` points in proportion to weights (k,), by largest remainder; whoever has weight gets a point.
+
+    Where there are fewer points than members, the lightest go without.
+    """
     exact = weights * n
     counts = np.floor(exact).astype(np.intp)
     counts[(weights > 0.0) & (counts == 0)] = 1
     while counts.sum() > n:
-        counts[np.argmax(counts - exact)] -= 1
+        # from those who can spare one, as long as there are any
+        spare = counts > 1 if counts.max() > 1 else counts > 0
+        excess = np.where(spare, counts - exact, -np.inf)
+        counts[np.argmax(excess)] -= 1
     for j in np.argsort(counts - exact, kind="stable")[: n - counts.sum()]:
         counts[j] += 1
     return counts

@@ -139,6 +139,8 @@ def probe(task: Task, names: Sequence[str], gp_rows: int, clock: Clock, report: 
         report(f"trying {name}")
         columns.append(first_stage(name, PROBE_ROWS, gp_rows).cross_fit(small).out_of_fold)
         tried.append(name)
+    if not tried:
+        return []
     useful = np.zeros(len(tried), dtype=bool)
     for j in range(task.y.shape[1]):
         weight = sparse_weights(np.column_stack([c[:, j] for c in columns]), small.y[:, j])

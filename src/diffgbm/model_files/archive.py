@@ -1,0 +1,77 @@
+"""The archive of a model file: named entries, compressed, with a checksum of everything at the end."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+
+LARGEST_RATIO = 200
+"""Text of boosters shrinks to a third, arrays to a half; a file that claims to shrink more than this is no model."""
+_DIGITS = 64
+_NAME = re.compile(
+    r"manifest\.json|boosters/\d+\.txt|arrays/\d+\.npy|regressors/\d+\.skops"
+    r"|noise/\d+\.txt|(mean|scale)/\d+/\d+\.txt"  # version 1
+)
+
+
+class ModelFileError(ValueError):
+    """A file that is not a model, or not one that this version can read; the message says which."""
+
+
+def pack(entries: Mapping[str, bytes]) -> bytes:
+    """Write a zip archive whose comment is the checksum of everything before it."""
+    body = _archived(entries, zipfile.ZIP_DEFLATED)
+    if sum(map(len, entries.values())) > LARGEST_RATIO * len(body):
+        # a table of constants shrinks to nothing, which its reader would not believe
+        body = _archived(entries, zipfile.ZIP_STORED)
+    return body + hashlib.sha256(body).hexdigest().encode()
+
+
+def _archived(entries: Mapping[str, bytes], method: int) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in entries.items():
+            # a ZipInfo of its own has no date: the same model makes the same file
+            archive.writestr(zipfile.ZipInfo(name), content, method, compresslevel=6)
+        archive.comment = b"0" * _DIGITS
+    return buffer.getvalue()[:-_DIGITS]
+
+
+def unpack(content: bytes) -> dict[str, bytes]:
+    """Read all entries of an archive, in no more than a multiple of its own size of memory."""
+    if not content.startswith(b"PK\x03\x04"):
+        raise ModelFileError("is not a model file.")
+    body = content[:-_DIGITS]
+    if content[-_DIGITS:] != hashlib.sha256(body).hexdigest().encode():
+        raise ModelFileError("was cut short or altered: its checksum does not match its content.")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            infos = archive.infolist()
+            _check_entries(infos, len(content))
+            return {info.filename: _entry(archive, info) for info in infos}
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+        raise ModelFileError(f"is damaged: {error}.") from None
+
+
+def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """Read an entry of no more than the size that it claims, which ``ZipFile.read`` would only check afterwards."""
+    with archive.open(info) as file:
+        return file.read(info.file_size)
+
+
+def _check_entries(infos: Sequence[zipfile.ZipInfo], size: int) -> None:
+    """Refuse strange names and entries that claim to be larger than a model's can be."""
+    names = [info.filename for info in infos]
+    if strange := [name for name in names if not _NAME.fullmatch(name)]:
+        raise ModelFileError(f"is not a model file: it holds {strange[0][:80]!r}.")
+    if len(set(names)) < len(names):
+        raise ModelFileError("is damaged: two entries have the same name.")
+    if any(info.compress_type not in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED) for info in infos):
+        raise ModelFileError("is not a model file: it is compressed in another way.")
+    claimed = sum(info.file_size for info in infos)
+    if sum(info.compress_size for info in infos) > size or claimed > LARGEST_RATIO * size:
+        raise ModelFileError(f"is refused: it claims to hold {claimed:,} bytes.")

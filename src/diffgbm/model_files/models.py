@@ -1,0 +1,149 @@
+"""Fitted models: tables, guides, the noise model itself, and pools of several."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import numpy as np
+
+from diffgbm.automatic.mixture import PooledModel
+from diffgbm.automatic.shape import ResponseShape
+from diffgbm.engine.factory import Kind as EngineKind
+from diffgbm.engine.factory import Mix
+from diffgbm.guides import Guide
+from diffgbm.model import FittedModel
+from diffgbm.model_files import tables
+from diffgbm.model_files.predictors import PREDICTORS, common_columns
+from diffgbm.model_files.store import Kind, Part, Reader, Writer
+from diffgbm.model_files.values import Array, Stored, list_of, mapping, number, numbers, one_of
+from diffgbm.table import FeatureTable, ResponseTable
+
+_RESIDUALS = ("centre", "spread", "scale_floor", "shrink")
+
+
+def write_guide(guide: Guide, writer: Writer) -> dict[str, Any]:
+    """Store guides."""
+    return {
+        "location": writer.put(guide.location),
+        "log_scale": writer.put(guide.log_scale),
+        "given": [writer.put(predictor) for predictor in guide.given],
+        **{name: getattr(guide, name).tolist() for name in _RESIDUALS},
+    }
+
+
+def read_guide(stored: Stored, reader: Reader) -> Part:
+    """Read guides."""
+    location, log_scale = (reader.maybe(stored[name], PREDICTORS) for name in ("location", "log_scale"))
+    given = [reader.part(i, PREDICTORS) for i in list_of(stored, "given", int)]
+    centre = numbers(stored, "centre")
+    arrays = [numbers(stored, name, len(centre)) for name in _RESIDUALS]
+    taken = [part for part in (location, log_scale) if part is not None]
+    if any(part.gives != len(centre) for part in taken):
+        raise ValueError(f"what is subtracted must predict {len(centre)} response(s)")
+    guide = Guide(
+        None if location is None else location.value,
+        None if log_scale is None else log_scale.value,
+        tuple(part.value for part in given),
+        *arrays,
+    )
+    return Part(guide, common_columns([*taken, *given]), sum(part.gives or 0 for part in given))
+
+
+def write_model(model: FittedModel, writer: Writer) -> dict[str, Any]:
+    """Store a fitted model."""
+    return {
+        "features": writer.put(model.features),
+        "response": writer.put(model.response),
+        "guide": writer.put(model.guide),
+        "recipe": tables.write_recipe(model.recipe),
+        "bags": [[writer.booster(booster) for booster in bag] for bag in model.bags],
+        "bag_mix": model.bag_mix,
+        "engine": model.engine_kind,
+        "n_jobs": model.n_jobs,
+    }
+
+
+def read_model(stored: Stored, reader: Reader) -> Part:
+    """Read a fitted model."""
+    features: FeatureTable = reader.part(stored["features"], ("features",)).value
+    response: ResponseTable = reader.part(stored["response"], ("response",)).value
+    recipe = tables.read_recipe(mapping(stored, "recipe"))
+    guide = reader.maybe(stored["guide"], ("guide",))
+    mix: Any = one_of(stored, "bag_mix", get_args(Mix))
+    engine: Any = one_of(stored, "engine", get_args(EngineKind))
+    d, p = len(response.scale), features.n_features
+    if guide is not None and (guide.takes not in (None, p) or len(guide.value.centre) != d):
+        raise ValueError(f"the guide does not fit {p} column(s) and {d} response(s)")
+    width = d + p + (2 if recipe.noise_features == "raw_time_log_std" else 1)
+    width += 0 if guide is None or guide.gives is None else guide.gives
+    names = [list_of({"bags": bag}, "bags", str, d) for bag in list_of(stored, "bags", list)]
+    bags = tuple(tuple(reader.booster(name, width) for name in bag) for bag in names)
+    said = None if guide is None else guide.value
+    return Part(FittedModel(features, response, said, recipe, bags, mix, engine, stored["n_jobs"]))
+
+
+def write_pool(pool: PooledModel, writer: Writer) -> dict[str, Any]:
+    """Store a pool."""
+    return {
+        "members": [writer.put(member) for member in pool.members],
+        "weights": pool.weights.tolist(),
+        "pit": None if pool.pit is None else writer.array(pool.pit),
+        "shapes": [
+            {"atoms": None if s.atoms is None else s.atoms.tolist(), "low": s.low, "high": s.high} for s in pool.shapes
+        ],
+    }
+
+
+def read_pool(stored: Stored, reader: Reader) -> Part:
+    """Read a pool."""
+    members = [reader.part(i, ("model",)).value for i in list_of(stored, "members", int)]
+    weights = numbers(stored, "weights", len(members))
+    if not members or (weights <= 0.0).any() or abs(weights.sum() - 1.0) > 1e-9:
+        raise ValueError("a pool's weights must be positive and sum to one")
+    first: FittedModel = members[0]
+    if any(member.features != first.features or not _same(member.response, first.response) for member in members):
+        raise ValueError("the members of a pool must be models of the same table")
+    shapes = tuple(map(_shape, list_of(stored, "shapes", dict, first.n_responses)))
+    pit = None if stored["pit"] is None else read_pit(stored, reader)
+    return Part(PooledModel(tuple(members), weights, pit, shapes))
+
+
+def read_pit(stored: Stored, reader: Reader) -> Array:
+    """Read sorted PIT values."""
+    pit: Array = reader.array(stored, "pit", "<f8", (None,))
+    if len(pit) < 1 or pit[0] < 0.0 or pit[-1] > 1.0 or (np.diff(pit) < 0.0).any():
+        raise ValueError("pit must be sorted numbers from 0 to 1")
+    return pit
+
+
+def _shape(stored: Stored) -> ResponseShape:
+    atoms = None if stored["atoms"] is None else numbers(stored, "atoms")
+    if atoms is not None and (len(atoms) < 2 or (np.diff(atoms) <= 0.0).any()):
+        raise ValueError("atoms must be increasing")
+    low, high = (None if stored[name] is None else number(stored, name) for name in ("low", "high"))
+    if low is not None and high is not None and low > high:
+        raise ValueError("low must not be above high")
+    return ResponseShape(atoms, low, high)
+
+
+def _same(a: ResponseTable, b: ResponseTable) -> bool:
+    return (a.names, a.is_1d, a.location.tolist(), a.scale.tolist()) == (
+        *(b.names, b.is_1d, b.location.tolist(), b.scale.tolist()),
+    )
+
+
+KINDS: dict[type, Kind] = {
+    FeatureTable: Kind(
+        "features",
+        lambda value, writer: tables.write_features(value),
+        lambda stored, reader: Part(tables.read_features(stored)),
+    ),
+    ResponseTable: Kind(
+        "response",
+        lambda value, writer: tables.write_response(value),
+        lambda stored, reader: Part(tables.read_response(stored)),
+    ),
+    Guide: Kind("guide", write_guide, read_guide),
+    FittedModel: Kind("model", write_model, read_model),
+    PooledModel: Kind("pool", write_pool, read_pool),
+}

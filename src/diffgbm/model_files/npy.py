@@ -1,0 +1,47 @@
+"""Arrays as ``.npy`` entries, whose type, shape and size are known before any of it is used."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+Shape = tuple[int | None, ...]
+_MAGIC = b"\x93NUMPY\x01\x00"
+
+
+def to_npy(array: NDArray[Any]) -> bytes:
+    """Write an array in C order, little-endian; no objects."""
+    buffer = io.BytesIO()
+    plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    npy.write_array(buffer, plain, version=(1, 0), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def from_npy(content: bytes, dtypes: tuple[str, ...], shape: Shape) -> NDArray[Any]:
+    """Read an array of one of ``dtypes`` and of a shape in which ``None`` stands for any length.
+
+    ``ValueError`` if it is anything else, or holds numbers that are not finite. What is returned can be written to,
+    as kernels expect it.
+    """
+    if not content.startswith(_MAGIC):
+        raise ValueError("it is not an array")
+    file = io.BytesIO(content)
+    npy.read_magic(file)
+    found, fortran, dtype = npy.read_array_header_1_0(file)
+    # numpy would reserve whatever memory the header asks for
+    if dtype.str not in dtypes or fortran:
+        raise ValueError(f"it holds {dtype.str!r} instead of {' or '.join(dtypes)}")
+    if len(found) != len(shape) or any(n is not None and n != m for n, m in zip(shape, found, strict=True)):
+        wanted = ", ".join("any" if n is None else str(n) for n in shape)
+        raise ValueError(f"its shape is {found} instead of ({wanted})")
+    if min(found, default=0) < 0 or len(content) - file.tell() != math.prod(found) * dtype.itemsize:
+        raise ValueError("it holds more or fewer numbers than it says")
+    array = np.frombuffer(content, dtype, offset=file.tell()).reshape(found).copy()
+    if dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError("it holds numbers that are not finite")
+    return array
