@@ -132,7 +132,8 @@ class AutoDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         """
         known("metric", self.metric, METRICS)
         preset = self.preset if isinstance(self.preset, Preset) else PRESETS[known("preset", self.preset, PRESETS)]
-        if self.time_limit is not None and not self.time_limit > 0:
+        limit = self.time_limit
+        if limit is not None and not (isinstance(limit, (int, float, np.integer, np.floating)) and limit > 0):
             raise ValueError(f"time_limit must be a number of seconds > 0 or None; got {self.time_limit!r}.")
         if self.seed is not None:
             check_count("seed", self.seed, 0)

@@ -10,8 +10,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm.estimator import DiffGBM
 from diffgbm.files import TableFileError, column_names, read_pieces, read_table
+from diffgbm.loaded import Model, members
 from diffgbm.optional import need
 
 Array = NDArray[np.float64]
@@ -94,16 +94,16 @@ def require(path: Path, present: Sequence[str], wanted: Iterable[str]) -> None:
         raise TableFileError(f"{path}: there is no column {', '.join(map(repr, missing))}; it has {shown}.")
 
 
-def feature_names(model: DiffGBM) -> tuple[str, ...]:
+def feature_names(model: Model) -> tuple[str, ...]:
     """Names of the model's columns."""
-    features = model.model_.features
+    features = members(model)[0].features
     if features.names is None:
         raise TableFileError("The model was fitted to an array: its columns have no names to find in a table.")
     return features.names
 
 
 def pieces(
-    model: DiffGBM, path: Path, rows: int, keep: Sequence[str] = (), targets: Sequence[str] = ()
+    model: Model, path: Path, rows: int, keep: Sequence[str] = (), targets: Sequence[str] = ()
 ) -> Iterator[tuple[Any, Any]]:
     """Yield pieces of a table: the model's columns as it knows them, and the other columns that were asked for.
 
@@ -111,7 +111,7 @@ def pieces(
     """
     names = feature_names(model)
     require(path, column_names(path), [*names, *targets, *keep])
-    categories = dict(zip(names, model.model_.features.levels, strict=True))
+    categories = dict(zip(names, members(model)[0].features.levels, strict=True))
     kinds = {
         # what is carried over stays as it is written
         **dict.fromkeys(keep, "text"),

@@ -7,6 +7,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,14 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgbm.columns import feature_names, pieces, target_values, training_table
-from diffgbm.errors import DiffGBMWarning, check_count, choose, known
-from diffgbm.estimator import DiffGBM
+from diffgbm.comparison import compared, comparison
+from diffgbm.errors import DiffGBMWarning, check_count, known
 from diffgbm.evaluation import Scores
 from diffgbm.files import TableFileError, check_output, write_table
+from diffgbm.loaded import Model, draw, facts, interval_of, members, set_jobs
+from diffgbm.objective import NAMES
 from diffgbm.optional import need
-from diffgbm.parallel import n_threads
+from diffgbm.options import RECIPES, USUAL, estimator_of, quantile_levels, seconds, settings
 from diffgbm.persistence import load
 from diffgbm.progress import progress_bar
+from diffgbm.tuning import DiffGBMCV
 from diffgbm.whole_files import check_folder
 
 typer = need("typer")
@@ -35,15 +39,11 @@ app = typer.Typer(
     help="Predict the whole distribution of a column of a table.",
 )
 
-RECIPES: dict[str, Callable[..., DiffGBM]] = {
-    "flow": DiffGBM.flow,
-    "score+": DiffGBM.score_plus,
-    "published": DiffGBM.published,
-    "edm": DiffGBM,
-}
 PIECE = 4_000_000
 """Numbers that are held at a time (32 MB): points of laws, or samples."""
 LAW_POINTS = 256
+USUAL_TRIALS = 40
+"""Trials of ``tune`` if it is told neither a number nor a time."""
 
 TableFile = Annotated[Path, typer.Argument(help="CSV (.csv, .csv.gz), Parquet or Arrow/Feather file.")]
 ModelFile = Annotated[Path, typer.Argument(help="A model that 'diffgbm fit' wrote.")]
@@ -55,6 +55,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 Jobs = Annotated[int, typer.Option(help="Threads; -1 takes all cores.")]
+Set = Annotated[
+    list[str], typer.Option("--set", help="Argument of the estimator, e.g. num_leaves=63; repeat for several.")
+]
 
 
 @app.command()
@@ -62,11 +65,17 @@ def fit(
     table: TableFile,
     target: Targets,
     output: Output,
-    recipe: Annotated[str, typer.Option(help=f"One of {', '.join(RECIPES)}.")] = "flow",
+    recipe: Annotated[
+        str | None, typer.Option(help=f"One model: {', '.join(RECIPES)}; {USUAL} if nothing is said.")
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Try many models, pool the best: fast, balanced or best (AutoDiffGBM).")
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds for that, about; the preset's if nothing is said.")
+    ] = None,
     drop: Drop = [],  # noqa: B006  # typer reads the default, nobody writes to it
-    option: Annotated[
-        list[str], typer.Option("--set", help="Argument of DiffGBM, e.g. num_leaves=63; repeat for several.")
-    ] = [],  # noqa: B006
+    option: Set = [],  # noqa: B006
     seed: Seed = 0,
     jobs: Jobs = -1,
     quiet: Quiet = False,
@@ -79,18 +88,65 @@ def fit(
     started = time.perf_counter()
     silence(quiet)
     check_folder(output)
-    make = choose("--recipe", recipe, RECIPES)
-    common = {"seed": check_count("--seed", seed, 0), "n_jobs": jobs, "verbose": int(not quiet and not as_json)}
-    model = make(**{**common, **settings(option)})
+    verbose = int(not quiet and not as_json)
+    model = estimator_of(recipe, preset, time_limit, option, seed=seed, jobs=jobs, verbose=verbose)
     X, y = training_table(table, target, drop)
     model.fit(X, y).set_params(verbose=0).save(output)
-    say(
-        {"output": str(output), "rows": len(X), "bytes": output.stat().st_size, **facts(model)},
-        f"{output}: learned {', '.join(target)} from {len(X):,} rows and {X.num_columns} columns "
-        f"in {time.perf_counter() - started:.1f} s ({output.stat().st_size / 1e6:.2f} MB).",
-        quiet,
-        as_json,
+    found = {"output": str(output), "rows": len(X), "bytes": output.stat().st_size, **facts(model)}
+    text = f"{learned(output, target, X, started)} {found.get('chosen', '')}"
+    say(found, text.strip(), quiet, as_json)
+
+
+@app.command()
+def tune(
+    table: TableFile,
+    target: Targets,
+    output: Output,
+    trials: Annotated[int | None, typer.Option(help=f"Models to try; {USUAL_TRIALS} if nothing is said.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="Minutes after which no other model is begun.")] = None,
+    space: Annotated[str, typer.Option(help=f"What is searched: {', '.join(NAMES)}.")] = NAMES[0],
+    folds: Annotated[int | None, typer.Option(help="Score on this many folds instead of one row in six.")] = None,
+    storage: Annotated[
+        Path | None, typer.Option(help="File to keep the search in; the same command goes on with it.")
+    ] = None,
+    drop: Drop = [],  # noqa: B006
+    option: Set = [],  # noqa: B006
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Search for better settings than those of 'fit', learn with the best of them, and write a model file.
+
+    Settings are compared by the CRPS of rows that they have not learned from.
+    """
+    started = time.perf_counter()
+    silence(quiet)
+    check_folder(output)
+    need("optuna")
+    fixed = settings(option)
+    search = DiffGBMCV(
+        known("--space", space, NAMES),
+        n_trials=check_count("--trials", trials, 1)
+        if trials is not None
+        else USUAL_TRIALS
+        if minutes is None
+        else None,
+        timeout=seconds("--minutes", minutes, 60.0),
+        cv=None if folds is None else check_count("--folds", folds, 2),
+        storage=None if storage is None else check_folder(storage),
+        estimator_params=fixed,
+        n_jobs=jobs,
+        seed=check_count("--seed", seed, 0),
+        verbose=int(not quiet and not as_json),
     )
+    X, y = training_table(table, target, drop)
+    usual = {**RECIPES[USUAL]().get_params(deep=False), **fixed}
+    outcome = compared(search.fit(X, y), X, y, usual)
+    search.save(output)
+    found = {"output": str(output), "rows": len(X), "bytes": output.stat().st_size, "space": space, **outcome}
+    text = comparison(outcome, usual) + learned(output, target, X, started)
+    say({**found, **facts(search.best_estimator_)}, text, quiet, as_json)
 
 
 @app.command()
@@ -127,7 +183,7 @@ def predict(
             values = law.quantile(levels)
             parts |= {f"q{q:g}": values[..., k] for k, q in enumerate(levels)}
         if interval is not None:
-            ends = law.interval(interval)
+            ends = interval_of(loaded, law, X, interval)
             parts |= {"lower": ends[..., 0], "upper": ends[..., 1]}
         if prob_below is not None:
             parts["prob_below"] = law.cdf(prob_below)
@@ -157,7 +213,7 @@ def sample(
 
     def columns(X: Any) -> dict[str, Array]:
         nonlocal first
-        drawn = loaded.sample(X, n, seed=seed, first_row=first)
+        drawn = draw(loaded, X, n, seed, first)
         first += len(X)
         return {f"s{k}": values for k, values in enumerate(drawn)}
 
@@ -169,12 +225,13 @@ def evaluate(model: ModelFile, table: TableFile, jobs: Jobs = -1, quiet: Quiet =
     """Score a model on a table that holds the target: CRPS, skill, coverage, calibration."""
     silence(quiet)
     loaded = loaded_model(model, jobs)
-    names = loaded.model_.response_names
+    names = members(loaded)[0].response_names
     scores = Scores(names)
     with progress_bar(None, "evaluate", not (quiet or as_json), "row") as bar:
         for X, piece in pieces(loaded, table, rows_at_once(loaded, LAW_POINTS), targets=names):
             y = np.column_stack([target_values(table, name, piece.column(name), scores.rows) for name in names])
-            scores.add(loaded.predict_distribution(X), y)
+            law = loaded.predict_distribution(X)
+            scores.add(law, y, partial(interval_of, loaded, law, X))
             bar.update(len(y))
     found = scores.summary()
     say(found, scores.table(found), quiet, as_json)
@@ -198,21 +255,21 @@ def demo(output: Annotated[Path, typer.Option("--output", "-o", help="Picture to
     run_demo(str(output))
 
 
-def loaded_model(path: Path, jobs: int) -> DiffGBM:
+def loaded_model(path: Path, jobs: int) -> Model:
     """Load a model to be asked with ``jobs`` threads."""
-    n_threads(jobs)
-    model: DiffGBM = load(path).set_params(n_jobs=jobs)
+    model = load(path)
+    set_jobs(model, jobs)
     feature_names(model)
     return model
 
 
-def rows_at_once(model: DiffGBM, numbers: int) -> int:
+def rows_at_once(model: Model, numbers: int) -> int:
     """Rows of a piece, if each row needs ``numbers`` for each response."""
-    return max(1, PIECE // (numbers * model.model_.n_responses))
+    return max(1, PIECE // (numbers * members(model)[0].n_responses))
 
 
 def transform(
-    model: DiffGBM,
+    model: Model,
     table: Path,
     output: Path,
     keep: Sequence[str],
@@ -236,51 +293,21 @@ def transform(
     say({"output": str(output), "rows": rows}, f"{output}: {rows:,} rows.", quiet, as_json)
 
 
-def named(parts: dict[str, Array], model: DiffGBM) -> dict[str, Array]:
+def named(parts: dict[str, Array], model: Model) -> dict[str, Array]:
     """Put the response's name before each column if there are several responses."""
-    if model.model_.response.is_1d:
+    first = members(model)[0]
+    if first.response.is_1d:
         return parts
-    names = model.model_.response_names
+    names = first.response_names
     return {f"{name}_{key}": values[:, j] for key, values in parts.items() for j, name in enumerate(names)}
 
 
-def quantile_levels(text: str) -> list[float]:
-    """Read levels separated by commas."""
-    try:
-        levels = [float(part) for part in text.split(",")]
-    except ValueError:
-        levels = []
-    if not levels or not all(0.0 <= level <= 1.0 for level in levels):
-        raise TableFileError(f"--quantiles must be levels from 0 to 1, separated by commas: .05,.5,.95; got {text!r}.")
-    return levels
-
-
-def settings(options: Sequence[str]) -> dict[str, Any]:
-    """Read ``name=value`` pairs: arguments of the estimator, with numbers, true, false, null or text as values."""
-    found = {}
-    for option in options:
-        name, equals, text = option.partition("=")
-        if not equals:
-            raise TableFileError(f"--set must be name=value, e.g. num_leaves=63; got {option!r}.")
-        try:
-            value = json.loads(text)
-        except ValueError:
-            value = text
-        found[known("--set", name, DiffGBM().get_params(deep=False))] = value
-    return found
-
-
-def facts(model: DiffGBM) -> dict[str, Any]:
-    """What is worth knowing of a model."""
-    fitted = model.model_
-    names = fitted.features.names or tuple(str(j) for j in range(fitted.features.n_features))
-    return {
-        "targets": list(fitted.response_names),
-        "columns": list(names),
-        "categories": [names[j] for j in fitted.features.categorical],
-        "recipe": str(model.recipe),
-        "trees": fitted.n_iterations,
-    }
+def learned(output: Path, target: Sequence[str], X: Any, started: float) -> str:
+    """Say what was learned."""
+    return (
+        f"{output}: learned {', '.join(target)} from {len(X):,} rows and {X.num_columns} columns "
+        f"in {time.perf_counter() - started:.1f} s ({output.stat().st_size / 1e6:.2f} MB)."
+    )
 
 
 def silence(quiet: bool) -> None:

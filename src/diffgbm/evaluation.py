@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,10 +32,10 @@ class Scores:
         self.rows = 0
         self._parts: list[dict[str, Array]] = []
 
-    def add(self, law: Any, y: Array) -> None:
-        """Add the laws of some rows and their observations (n, d)."""
+    def add(self, law: Any, y: Array, interval: Callable[[float], Array] | None = None) -> None:
+        """Add the laws of some rows, their observations (n, d), and their intervals if these are not the laws' own."""
         observed = y[:, 0] if not hasattr(law, "names") else y
-        ends = {level: law.interval(level) for level in LEVELS}
+        ends = {level: (interval or law.interval)(level) for level in LEVELS}
         inside = {level: (observed >= e[..., 0]) & (observed <= e[..., 1]) for level, e in ends.items()}
         part = {
             "y": observed,

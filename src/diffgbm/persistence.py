@@ -132,7 +132,7 @@ def _entries(estimator: AnyEstimator) -> dict[str, bytes]:
         "types": sorted(writer.types),
         "objects": writer.objects,
     }
-    return {"manifest.json": json.dumps(manifest, sort_keys=True).encode(), **writer.entries}
+    return {"manifest.json": json.dumps(manifest).encode(), **writer.entries}
 
 
 def _kinds() -> dict[type, Kind]:

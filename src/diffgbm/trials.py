@@ -156,6 +156,8 @@ def open_study(storage: Any, name: str | None, default_name: str) -> Iterator[An
         if storage is not None and name is None:
             name = default_name
         yield optuna.create_study(storage=storage, study_name=name, load_if_exists=storage is not None)
+    except optuna.exceptions.StorageInternalError as error:
+        raise OSError(f"The trials cannot be kept: {error.__cause__ or error}") from error
     finally:
         optuna.logging.set_verbosity(verbosity)
 

@@ -1,0 +1,172 @@
+"""Pools of fitted models: their laws, samples and corrections, on models that are made by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from conftest import tiny, toy
+from diffgbm import AutoDiffGBM
+from diffgbm.automatic.mixture import PooledModel, corrected, owners
+from diffgbm.automatic.pool import shares
+from diffgbm.automatic.shape import ResponseShape
+from diffgbm.calibration import recalibrated
+from diffgbm.engine import Draws
+
+FREE = (ResponseShape(),)
+
+
+@pytest.fixture(scope="module")
+def members():
+    """An ODE with a guide, and an SDE without, of two bags."""
+    X, y = toy()
+    return (
+        tiny("flow").fit(X, y).model_,
+        tiny("published", n_steps=10, n_bags=2, bag_mix="mixture").fit(X, y).model_,
+    )
+
+
+@pytest.fixture(scope="module")
+def pool(members):
+    return PooledModel(members, np.array([0.3, 0.7]), None, FREE)
+
+
+def estimator(pool):
+    """An automatic estimator that holds a pool."""
+    model = AutoDiffGBM(n_jobs=1)
+    model.pool_ = pool
+    return model
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_pool_of_one_has_the_laws_of_its_member(members, which):
+    X, _ = toy(20, seed=1)
+    member = members[which]
+    alone = PooledModel((member,), np.ones(1), None, FREE)
+    expected = member.law(X, member.recipe.sampler, 55)
+    np.testing.assert_array_equal(alone.law(X, 55).values, expected.values)
+
+
+def test_points_are_shared_by_weight(members, pool):
+    X, _ = toy(6, seed=1)
+    counts = shares(pool.weights, 100)
+    np.testing.assert_array_equal(counts, [30, 70])
+    parts = [m.points(X, m.recipe.sampler, int(n)) for m, n in zip(members, counts, strict=True)]
+    expected = np.sort(np.concatenate(parts, axis=1)[:, :, 0], axis=1)
+    np.testing.assert_array_equal(pool.law(X, 100).values, expected)
+
+
+def test_fewer_points_than_members(pool):
+    X, _ = toy(6, seed=1)
+    alone = PooledModel(pool.members[1:], np.ones(1), None, FREE)
+    np.testing.assert_array_equal(pool.law(X, 1).values, alone.law(X, 1).values)
+
+
+def test_laws_do_not_depend_on_the_batch(pool):
+    X, _ = toy(20, seed=1)
+    np.testing.assert_array_equal(pool.law(X[7:9], 55).values, pool.law(X, 55).values[7:9])
+
+
+def test_each_sample_is_one_members(members, pool):
+    X, _ = toy(5, seed=1)
+    owner = owners(pool.weights, 40)
+    samples = pool.sample(X, 40, 123, 0, 1, 0)
+    for i, member in enumerate(members):
+        own = np.flatnonzero(owner == i)
+        stream = int(np.random.SeedSequence((123, i)).generate_state(1, np.uint64)[0])
+        expected = np.empty((len(own), 5, 1))
+
+        def receive(rows, values, expected=expected):
+            expected[:, rows] = values.swapaxes(0, 1)
+
+        steps = member.recipe.steps(member.recipe.sampler)
+        member.integrate(X, steps, Draws(len(own), stream, 0), 1, 0, receive)
+        np.testing.assert_array_equal(samples[own], expected)
+
+
+def test_samples_are_independent_of_threads_and_pieces(pool):
+    X, _ = toy(30, seed=1)
+    whole = pool.sample(X, 9, 7, 0, 1, 0)
+    np.testing.assert_array_equal(pool.sample(X, 9, 7, 0, 2, 0), whole)
+    np.testing.assert_array_equal(pool.sample(X[11:], 9, 7, 11, 1, 0), whole[:, 11:])
+
+
+def test_samples_follow_the_law(pool):
+    X, _ = toy(3, seed=1)
+    model = estimator(pool)
+    samples = model.sample(X, 4000, seed=5)
+    law = model.predict_distribution(X, grid=2000)
+    for i in range(3):
+        assert kstest(samples[:, i], lambda t, i=i: law[i].cdf(t[None, :])[0]).pvalue > 1e-3
+
+
+def test_confined_samples_and_laws(members):
+    X, _ = toy(30, seed=1)
+    atoms = np.array([-0.3, 0.2, 0.9, 1.7])
+    pool = PooledModel(members, np.array([0.3, 0.7]), None, (ResponseShape(atoms=atoms),))
+    free = replace(pool, shapes=FREE)
+    np.testing.assert_array_equal(pool.sample(X, 9, 7, 0, 1, 0), pool.shapes[0](free.sample(X, 9, 7, 0, 1, 0)))
+    np.testing.assert_array_equal(pool.law(X, 55).values, pool.shapes[0](free.law(X, 55).values))
+
+
+def test_each_response_has_its_own_shape():
+    X, y = toy(d=2)
+    member = tiny("flow").fit(X, y).model_
+    shapes = (ResponseShape(), ResponseShape(low=0.5))
+    pool = PooledModel((member,), np.ones(1), None, shapes)
+    samples = pool.sample(X, 9, 7, 0, 1, 0)
+    assert samples[:, :, 1].min() == 0.5
+    assert samples[:, :, 0].min() < 0.0
+    points = pool.law(X, 64).points
+    assert points.shape == (120, 64, 2)
+    assert points[:, :, 1].min() == 0.5
+
+
+@pytest.fixture(scope="module")
+def pit():
+    return np.sort(np.random.default_rng(0).beta(2.0, 3.0, size=400))
+
+
+def test_a_recalibrated_pool_has_recalibrated_laws(pool, pit):
+    X, _ = toy(8, seed=1)
+    plain, law = pool.law(X, 55), replace(pool, pit=pit).law(X, 55)
+    for expected in (recalibrated(plain, pit), corrected(plain, pit)):
+        np.testing.assert_array_equal(law.values, expected.values)
+        np.testing.assert_array_equal(law.levels, expected.levels)
+    assert (law.median() < plain.median()).all()  # the PIT values are low
+
+
+def test_recalibrated_samples_follow_the_recalibrated_law(pool, pit):
+    X, _ = toy(3, seed=1)
+    model = estimator(replace(pool, pit=pit))
+    samples, law = model.sample(X, 4000, seed=5), model.predict_distribution(X)
+    for i in range(3):
+        assert kstest(samples[:, i], lambda t, i=i: law[i].cdf(t[None, :])[0]).pvalue > 1e-3
+        plain = pool.law(X[[i]], 377)
+        assert kstest(samples[:, i], lambda t, plain=plain: plain.cdf(t[None, :])[0]).pvalue < 1e-6
+
+
+def test_recalibrated_samples_are_independent_of_pieces(pool, pit):
+    X, _ = toy(30, seed=1)
+    model = estimator(replace(pool, pit=pit))
+    whole = model.sample(X, 9, seed=5)
+    np.testing.assert_array_equal(model.sample(X[11:], 9, seed=5, first_row=11), whole[:, 11:])
+    np.testing.assert_array_equal(model.set_params(n_jobs=2).sample(X, 9, seed=5), whole)
+
+
+def test_guides_that_members_share_are_asked_once(members):
+    X, _ = toy(10, seed=1)
+    first = members[0]
+    asked = []
+
+    def location(rows):
+        asked.append(len(rows))
+        return first.guide.location(rows)
+
+    guide = replace(first.guide, location=location)
+    twins = tuple(replace(first, guide=replace(guide)) for _ in range(3))
+    values = PooledModel(twins, np.full(3, 1.0 / 3.0), None, FREE).law(X, 30).values
+    assert asked == [10]
+    single = PooledModel((first,), np.ones(1), None, FREE).law(X, 10).values
+    np.testing.assert_array_equal(values, np.repeat(single, 3, axis=1))
