@@ -222,6 +222,14 @@ def test_a_response_is_confined_where_that_helps():
     assert not second
 
 
+def test_a_response_is_not_confined_at_the_cost_of_coverage():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, size=(2000, 1)).astype(float)
+    # laws that know nothing but the range: calibrated while they are spread over it, not when they sit on the values
+    points = np.sort(rng.uniform(-0.5, 3.5, size=(2000, 60, 1)), axis=1)
+    assert not helpful_shapes(y, y, points, None)[0]
+
+
 def test_rows_without_weight_do_not_decide():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, size=(400, 1)).astype(float)

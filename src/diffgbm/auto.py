@@ -43,9 +43,10 @@ class AutoDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         How much is tried.
     metric : {"crps"}, default="crps"
         What decides.
-    discrete : bool, default=True
-        Notice responses of few values and responses that pile up at a limit, and keep predictions to what is possible
-        where that lowers the CRPS of unseen rows.
+    discrete : bool or "auto", default="auto"
+        Keep predictions to the values of a response that has few, and within limits at which it piles up: always
+        (True), never (False), or where that lowers the CRPS of unseen rows and leaves the coverage of their intervals
+        as it was. Intervals that end on a value hold all of it and cover more than they say.
     recalibrate : bool, default=True
         Correct the laws by their own track record on unseen rows where that brings coverage closer to nominal at no
         cost in CRPS.
@@ -88,7 +89,7 @@ class AutoDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         time_limit: float | None = None,
         preset: str | Preset = "balanced",
         metric: str = "crps",
-        discrete: bool = True,
+        discrete: bool | str = "auto",
         recalibrate: bool = True,
         n_jobs: int | None = -1,
         seed: int | None = None,

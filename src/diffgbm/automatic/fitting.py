@@ -70,7 +70,7 @@ def fit_automatically(
     sample_weight: Any,
     preset: Preset,
     time_limit: float,
-    discrete: bool,
+    discrete: bool | str,
     recalibrate: bool,
     seed: int | None,
     n_jobs: int,
@@ -144,7 +144,9 @@ def _finalists(contest: Contest, preset: Preset) -> list[Candidate]:
     return finalists + [candidate for candidate in wild if candidate not in finalists]
 
 
-def _conclude(contest: Contest, result: Result, observed: Array, discrete: bool, recalibrate: bool) -> AutomaticFit:
+def _conclude(
+    contest: Contest, result: Result, observed: Array, discrete: bool | str, recalibrate: bool
+) -> AutomaticFit:
     """Confine and correct the pool where that helps on unseen rows, and tell the story.
 
     Responses (n, d) are as the user gave them: values to which laws are confined must be theirs to the last bit, or
@@ -153,9 +155,10 @@ def _conclude(contest: Contest, result: Result, observed: Array, discrete: bool,
     task = contest.stages.task
     y = observed[result.rows]
     weights = None if task.weights is None else task.weights[result.rows]
-    shapes = tuple(ResponseShape() for _ in range(y.shape[1]))
-    if discrete:
+    if discrete == "auto":
         shapes = helpful_shapes(observed, y, result.points, weights)
+    else:
+        shapes = tuple(ResponseShape.of(column) if discrete else ResponseShape() for column in observed.T)
     pool = PooledModel(result.members, result.weights, None, shapes)
     points = np.sort(pool.confined(result.points.copy()), axis=1)
     first = result.members[0]

@@ -14,7 +14,9 @@ Array = NDArray[np.float64]
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 LEAST_GAIN = 0.01
-"""Share of the CRPS that confining must save: it makes intervals of a discrete response cover more than they say."""
+"""Share of the CRPS that confining must save."""
+MOST_COVERAGE_LOST = 0.02
+"""How much further from nominal confining may take coverage: intervals that end on a value hold all of it."""
 LEAST_ROWS = 200
 """Fewer PIT values say little about a distribution."""
 
@@ -25,16 +27,18 @@ def point_crps(points: Array, y: Array) -> Array:
 
 
 def helpful_shapes(training: Array, y: Array, points: Array, weights: Array | None) -> tuple[ResponseShape, ...]:
-    """Shape of each response, where confining unseen laws (n, m, d) to it lowers their CRPS."""
+    """Shape of each response, where confining unseen laws (n, m, d) to it helps.
+
+    It helps if it lowers their CRPS by a hundredth and leaves the coverage of their intervals where it was.
+    """
     shapes = []
     for j in range(y.shape[1]):
         shape = ResponseShape.of(training[:, j])
-        if shape:
-            before = np.average(point_crps(points[:, :, j], y[:, j]), weights=weights)
-            moved = np.sort(shape(points[:, :, j]), axis=1)
-            after = np.average(point_crps(moved, y[:, j]), weights=weights)
-            shape = shape if after < (1.0 - LEAST_GAIN) * before else ResponseShape()
-        shapes.append(shape)
+        before, after = (np.sort(p, axis=1) for p in (points[:, :, j], shape(points[:, :, j])))
+        crps = [np.average(point_crps(p, y[:, j]), weights=weights) for p in (before, after)]
+        error = [coverage_error(PredictiveDistribution.from_points(p), y[:, j]) for p in (before, after)]
+        helps = crps[1] < (1.0 - LEAST_GAIN) * crps[0] and error[1] <= error[0] + MOST_COVERAGE_LOST
+        shapes.append(shape if helps else ResponseShape())
     return tuple(shapes)
 
 
