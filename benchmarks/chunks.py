@@ -22,7 +22,6 @@ from benchmarks import provenance
 from benchmarks.datasets import ROOT
 from benchmarks.layout import ResultsError
 from benchmarks.records import Record, append, latest
-from diffgbm.commands import LAW_POINTS, PIECE
 from diffgbm.optional import need
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -131,12 +130,14 @@ def measure(model: Path, folder: Path, ending: str, rows: int) -> Record:
 
 def table(records: Sequence[Record]) -> str:
     """Write the records as Markdown."""
+    from diffgbm.commands import LAW_POINTS, PIECE
+
     lines = [
         "# Predicting files larger than memory",
         "",
         "`python -m benchmarks chunks`: `diffgbm predict --keep id --jobs 1` in a process of its own, mean and 90% "
-        f"interval of each row; flow recipe, {MODEL['n_estimators']} trees, eight numbers and a text column, Parquet in "
-        f"groups of {GROUP:,} rows. Peak memory includes Python and all libraries, which is nearly all of it in the "
+        f"interval of each row; flow recipe, {MODEL['n_estimators']} trees, eight numbers and a text column, Parquet "
+        f"in groups of {GROUP:,} rows. Peak memory includes Python and all libraries, which is nearly all of it in the "
         "smallest file; a piece of "
         f"{PIECE // LAW_POINTS:,} rows at a time is the rest.",
         "",
