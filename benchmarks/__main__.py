@@ -17,6 +17,7 @@ from benchmarks.layout import ResultsError
 COMMANDS: dict[str, str] = {
     "accuracy-of-laws": "benchmarks.accuracy_of_laws",
     "auto": "benchmarks.automatic.command",
+    "chunks": "benchmarks.chunks",
     "engine": "benchmarks.engine_speed",
     "evaluate": "benchmarks.evaluate",
     "fetch": "benchmarks.fetching",

@@ -18,6 +18,8 @@ from diffgbm.recipe import RESIDUALIZER_A, RESIDUALIZER_C
 
 RESIDUALIZE = ("off", "mean", "mean_scale", "stack", "gp")
 GIVEN = ("mean", "stack", "gp", "cdf")
+STACKED = ("mean", "stack", "gp")
+"""Names of first-stage models that predict the response itself: what a list may hold."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def plan_guides(residualize: Any, guide_features: Any, params: Mapping[str, Any]
     given = []
     for item in _items(guide_features):
         # what is subtracted is not fitted a second time to be given as well
-        same = isinstance(item, str) and item == "mean" and subtracted is not None
+        same = isinstance(item, str) and (item == "mean" or item == residualize)
         given.append(subtracted if same and subtracted is not None else _stage(item, "guide_features", lightgbm))
     return Plan(subtracted, scaled, tuple(given))
 
@@ -63,14 +65,16 @@ def _items(guide_features: Any) -> Sequence[Any]:
     return guide_features if isinstance(guide_features, (list, tuple)) else (guide_features,)
 
 
-def _stage(value: Any, argument: str, lightgbm: LightGBMMean) -> FirstStage:
+def _stage(value: Any, argument: str, lightgbm: LightGBMMean, names: Sequence[str] = GIVEN) -> FirstStage:
     if isinstance(value, (list, tuple)):
         if not value:
             raise ValueError(f"{argument} must name at least one regressor; got an empty list.")
-        return Stack(tuple(_stage(item, argument, lightgbm) for item in value))
+        return Stack(tuple(_stage(item, argument, lightgbm, STACKED) for item in value))
     if not isinstance(value, str):
+        if not hasattr(value, "cross_fit") and not (hasattr(value, "fit") and hasattr(value, "predict")):
+            raise TypeError(f"{argument} must be a name, a regressor with fit and predict, or a list; got {value!r}.")
         return value if hasattr(value, "cross_fit") else AnyRegressor(value)
-    name = known(argument, value, GIVEN if argument == "guide_features" else RESIDUALIZE)
+    name = known(argument, value, names)
     stages: dict[str, FirstStage] = {"mean": lightgbm, "gp": GaussianProcessMean(), "cdf": ConditionalCDF()}
     return stages[name] if name in stages else Stack(usual_stages())
 
