@@ -173,6 +173,8 @@ def test_variants_take_out_one_part_each():
     assert made["no_guides"].guides == (("none", ()), ("lightgbm", ()))
     assert (made["no_selection"].rungs, made["no_selection"].recipes) == ((), ("flow",))
     assert made["no_selection"].bags == full.bags
+    assert not made["no_pool"].wild_card
+    assert not made["no_selection"].wild_card
     for name in VARIANTS:
         model = make_estimator(Job("yacht", 1, "best", name, False), 3, 1, 9.0)
         assert model.preset == made[name]
