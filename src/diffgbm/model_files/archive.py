@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 
 LARGEST_RATIO = 200
 """Text of boosters shrinks to a third, arrays to a half; a file that claims to shrink more than this is no model."""
+WORTH_IT = 0.35
+"""Arrays that do not shrink below this share are stored as they are: they are read faster than they are inflated."""
 _DIGITS = 64
 _NAME = re.compile(
     r"manifest\.json|boosters/\d+\.txt|arrays/\d+\.npy|regressors/\d+\.skops"
@@ -35,30 +38,53 @@ def _archived(entries: Mapping[str, bytes], method: int) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in entries.items():
+            own = zipfile.ZIP_STORED if _is_dense(name, content) else method
             # a ZipInfo of its own has no date: the same model makes the same file
-            archive.writestr(zipfile.ZipInfo(name), content, method, compresslevel=6)
+            archive.writestr(zipfile.ZipInfo(name), content, own, compresslevel=6)
         archive.comment = b"0" * _DIGITS
     return buffer.getvalue()[:-_DIGITS]
+
+
+def _is_dense(name: str, content: bytes) -> bool:
+    """Tell whether compression would cost its reader more time than the little space it saves is worth."""
+    return name.endswith(".npy") and len(zlib.compress(content, 6)) > WORTH_IT * len(content)
 
 
 def unpack(content: bytes) -> dict[str, bytes]:
     """Read all entries of an archive, in no more than a multiple of its own size of memory."""
     if not content.startswith(b"PK\x03\x04"):
         raise ModelFileError("is not a model file.")
-    body = content[:-_DIGITS]
+    body = memoryview(content)[:-_DIGITS]
     if content[-_DIGITS:] != hashlib.sha256(body).hexdigest().encode():
         raise ModelFileError("was cut short or altered: its checksum does not match its content.")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             infos = archive.infolist()
             _check_entries(infos, len(content))
-            return {info.filename: _entry(archive, info) for info in infos}
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+            return {info.filename: _entry(archive, info, content) for info in infos}
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        struct.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        OSError,
+    ) as error:
         raise ModelFileError(f"is damaged: {error}.") from None
 
 
-def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, content: bytes) -> bytes:
     """Read an entry of no more than the size that it claims, which ``ZipFile.read`` would only check afterwards."""
+    if info.compress_type == zipfile.ZIP_STORED:
+        # as it is, and without another checksum: that of the whole file has been checked
+        start = info.header_offset + 30
+        name, extra = struct.unpack("<HH", content[start - 4 : start])
+        start += name + extra
+        found = content[start : start + info.file_size]
+        if content[info.header_offset : info.header_offset + 4] != b"PK\x03\x04" or len(found) != info.file_size:
+            raise zipfile.BadZipFile("an entry is not where it should be")
+        return found
     with archive.open(info) as file:
         return file.read(info.file_size)
 

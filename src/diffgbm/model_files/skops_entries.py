@@ -29,7 +29,10 @@ def to_skops(value: Any, where: str) -> tuple[bytes, frozenset[str]]:
     skops = need("skops.io")
     try:
         content: bytes = skops.dumps(value)
-        return content, frozenset(skops.get_untrusted_types(data=content)) - OWN
+        types = skops.get_untrusted_types(data=content)
+        # skops writes some things, like lambdas, that it cannot read
+        skops.loads(content, trusted=types)
+        return content, frozenset(types) - OWN
     except Exception as error:
         raise TypeError(f"{where} cannot be held by a model file: {error}") from error
 

@@ -1,4 +1,4 @@
-"""The kernel that finds the children of trees whose nodes are written in preorder."""
+"""The kernels that find again what a file leaves out of forests."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from diffgbm.engine._numba import kernel
 
 
 @kernel
-def link_children(feature: Any, left: Any, right: Any, roots: Any, stack: Any) -> int:
+def link_children(feature: Any, cuts: Any, threshold: Any, left: Any, right: Any, roots: Any, stack: Any) -> int:
     """Write the children of nodes (n,) in preorder, and the roots; return the number of trees, -1 if one is cut off.
+
+    ``cuts`` are the thresholds of the splits, as many as there are, and are written to ``threshold`` (n,).
 
     A node with ``feature >= 0`` is followed by its left child, and the leaf that ends its left side by its right
     child. A leaf's ``left`` is its position among the leaves. Whatever the features are, children come after their
     parents, within the same tree.
     """
-    trees = leaves = depth = 0
+    trees = leaves = depth = k = 0
     new = True
     for i in range(len(feature)):
         if new:
@@ -23,10 +25,13 @@ def link_children(feature: Any, left: Any, right: Any, roots: Any, stack: Any) -
             trees += 1
             new = False
         if feature[i] >= 0:
+            threshold[i] = cuts[k]
+            k += 1
             left[i] = i + 1
             stack[depth] = i
             depth += 1
         else:
+            threshold[i] = 0.0
             left[i] = leaves
             right[i] = 0
             leaves += 1
@@ -36,3 +41,16 @@ def link_children(feature: Any, left: Any, right: Any, roots: Any, stack: Any) -
             else:
                 new = True
     return trees if new else -1
+
+
+@kernel
+def merge_columns(numbers: Any, plain: Any, table: Any, coded: Any, codes: Any, out: Any) -> None:
+    """Write numbers (n, r) to the columns ``plain`` of ``out``, and rows ``codes`` (n,) of a table to ``coded``.
+
+    Codes must be rows of the table; without columns of theirs there need be none.
+    """
+    for i in range(out.shape[0]):
+        for j in range(len(plain)):
+            out[i, plain[j]] = numbers[i, j]
+        for j in range(len(coded)):
+            out[i, coded[j]] = table[codes[i], j]
