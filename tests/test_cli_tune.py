@@ -120,6 +120,16 @@ def test_an_interrupted_tune_goes_on(how, folder, tmp_path, run):  # noqa: F811
     assert (tmp_path / "m.dgbm").read_bytes() == content
 
 
+@pytest.mark.filterwarnings("always::diffgbm.errors.DiffGBMWarning")
+def test_a_warning_of_many_trials_is_one_line(tmp_path, run):  # noqa: F811
+    houses(70).to_csv(tmp_path / "few.csv", index=False)
+    words = (*COMMON, *SETTINGS, "--space", "flow", "--trials", 3, "-o", tmp_path / "m.dgbm")
+    code, _, complaint = run("tune", tmp_path / "few.csv", *words)
+    assert code == 0
+    # the trials learn from 58 rows, the model from all
+    assert re.fullmatch(r"diffgbm: warning: .* got 58: .*\ndiffgbm: warning: .* got 70: .*\n", complaint)
+
+
 @pytest.mark.parametrize("old", [None, b"what was there"])
 def test_a_tuned_model_appears_whole_or_not_at_all(old, folder, tmp_path, run, monkeypatch):  # noqa: F811
     out = tmp_path / "m.dgbm"

@@ -22,10 +22,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     with warnings.catch_warnings():
         show = warnings.showwarning
+        said: set[str] = set()
 
         def show_one_line(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
             if issubclass(category, DiffGBMWarning):
-                print(f"diffgbm: warning: {_one_line(message)}", file=sys.stderr)
+                if (text := _one_line(message)) not in said:  # once, and not for each of many models
+                    print(f"diffgbm: warning: {text}", file=sys.stderr)
+                said.add(text)
             else:
                 show(message, category, *where, **more)
 
