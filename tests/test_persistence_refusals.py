@@ -1,18 +1,17 @@
 """Files that are not model files, or no longer: each is refused in words, and runs nothing."""
 
-import hashlib
-import io
-import json
-import os
 import pickle
 import tracemalloc
-import warnings
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from altered_files import DATA, Trap, altered, archive, set_at, signed
 from diffgbm import ModelFileError, load, persistence
+
+FIRST = DATA / "version1_mean_scale.dgbm"
+"""A file of version 1: its manifest has other words for the same things."""
 
 
 @pytest.fixture
@@ -20,34 +19,6 @@ def file(flow_model, tmp_path):
     path = tmp_path / "model.dgbm"
     flow_model.save(path)
     return path
-
-
-def altered(path: Path, change) -> Path:
-    """Write the file again with changed entries and a checksum that is right."""
-    entries = persistence.unpack(path.read_bytes())
-    manifest = json.loads(entries["manifest.json"])
-    change(manifest, entries)
-    if entries["manifest.json"] == persistence.unpack(path.read_bytes())["manifest.json"]:
-        entries["manifest.json"] = json.dumps(manifest).encode()
-    out = path.with_name("altered.dgbm")
-    out.write_bytes(persistence.pack(entries))
-    return out
-
-
-def signed(body: bytes) -> bytes:
-    """Archive bytes whose last 64 are made the right checksum."""
-    return body[:-64] + hashlib.sha256(body[:-64]).hexdigest().encode()
-
-
-def archive(*entries: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A signed zip of any entries, duplicates included."""
-    buffer = io.BytesIO()
-    with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", method) as file:
-        warnings.simplefilter("ignore")  # of duplicate names
-        for name, content in entries:
-            file.writestr(name, content)
-        file.comment = b"0" * 64
-    return signed(buffer.getvalue())
 
 
 def test_every_cut_is_refused(file):
@@ -96,13 +67,6 @@ def test_what_is_no_archive_is_refused(content, tmp_path):
         persistence.unpack(signed(b"PK\x03\x04" + content + bytes(64)))
 
 
-class Trap:
-    """Unpickling this leaves a mark."""
-
-    def __reduce__(self):
-        return os.mkdir, ("trapped",)
-
-
 def test_a_pickle_in_disguise_runs_nothing(file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     trap = pickle.dumps(Trap())
@@ -111,7 +75,7 @@ def test_a_pickle_in_disguise_runs_nothing(file, tmp_path, monkeypatch):
         with pytest.raises(ModelFileError):
             load(tmp_path / "x.dgbm")
     with pytest.raises(ModelFileError):
-        load(altered(file, lambda manifest, entries: entries.__setitem__("noise/0.txt", trap)))
+        load(altered(file, lambda manifest, entries: entries.__setitem__("boosters/0.txt", trap)))
     assert not (tmp_path / "trapped").exists()
 
 
@@ -176,18 +140,11 @@ def test_entries_that_share_their_bytes_are_refused(tmp_path):
     assert peak_of_refusal(tmp_path / "bomb.dgbm", "claims to hold|damaged") < 2_000_000
 
 
-@pytest.mark.parametrize("found", [2, 999, 0, -1, "1", 1.0, True, None])
+@pytest.mark.parametrize("found", [3, 999, 0, -1, "1", 1.0, True, None])
 def test_a_file_of_another_version_says_so(file, found):
     path = altered(file, lambda manifest, entries: manifest.update(version=found))
-    with pytest.raises(ModelFileError, match=r"format version .*; this diffgbm \(.*\) reads versions up to 1"):
+    with pytest.raises(ModelFileError, match=r"format version .*; this diffgbm \(.*\) reads versions up to 2"):
         load(path)
-
-
-def set_at(manifest, where, value):
-    *parents, last = where.split(".")
-    for name in parents:
-        manifest = manifest[int(name)] if isinstance(manifest, list) else manifest[name]
-    manifest[int(last) if isinstance(manifest, list) else last] = value
 
 
 WRONG = [
@@ -209,7 +166,7 @@ WRONG = [
     *(("recipe.path", value) for value in (None, {}, {"name": "nowhere"}, {"name": "vp", "low": "x"}, "vp")),
     ("recipe.path.high", -3),
     *(("recipe.target", value) for value in ("nothing", None, 3)),
-    *(("recipe.noise_features", value) for value in ("nothing", "raw_time_log_std")),
+    *(("recipe.noise_features", value) for value in ("nothing", "raw_time")),
     *(("recipe.sampler.n_steps", value) for value in (0, "5", 2.5, None)),
     *(("recipe.sampler.equation", value) for value in ("nothing", None)),
     *((f"recipe.{name}", value) for name in ("sigma_data", "min_snr_gamma") for value in (0, -1, "1", None)),
@@ -229,28 +186,28 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("where", "value"), WRONG, ids=lambda value: str(value)[:30])
-def test_a_manifest_that_describes_no_model_is_refused(file, where, value):
-    path = altered(file, lambda manifest, entries: set_at(manifest, where, value))
+def test_a_manifest_of_version_1_that_describes_no_model_is_refused(tmp_path, where, value):
+    path = altered(FIRST, lambda manifest, entries: set_at(manifest, where, value), tmp_path)
     with pytest.raises(ModelFileError, match=r"altered\.dgbm is damaged: .+\.$"):
         load(path)
 
 
 @pytest.mark.parametrize("name", ["params", "features", "response", "recipe", "guide", "boosters"])
-def test_a_manifest_without_a_part_is_refused(file, name):
+def test_a_manifest_of_version_1_without_a_part_is_refused(tmp_path, name):
     with pytest.raises(ModelFileError, match=f"it lacks '{name}'"):
-        load(altered(file, lambda manifest, entries: manifest.pop(name)))
+        load(altered(FIRST, lambda manifest, entries: manifest.pop(name), tmp_path))
 
 
 def test_entries_that_nothing_refers_to_are_refused(file):
-    with pytest.raises(ModelFileError, match=r"nothing refers to 'noise/7\.txt'"):
-        load(altered(file, lambda manifest, entries: entries.__setitem__("noise/7.txt", entries["noise/0.txt"])))
+    with pytest.raises(ModelFileError, match=r"nothing refers to 'boosters/77\.txt'"):
+        load(altered(file, lambda manifest, entries: entries.__setitem__("boosters/77.txt", entries["boosters/0.txt"])))
 
 
 def test_a_file_with_a_broken_booster_names_it(file):
     def change(manifest, entries):
-        entries["mean/0/1.txt"] = entries["mean/0/1.txt"].replace(b"left_child=", b"left_child=9", 1)
+        entries["boosters/1.txt"] = entries["boosters/1.txt"].replace(b"left_child=", b"left_child=9", 1)
 
     with pytest.raises(
-        ModelFileError, match=r"booster 'mean/0/1\.txt' cannot be used: its trees are not where it says"
+        ModelFileError, match=r"booster 'boosters/1\.txt' cannot be used: its trees are not where it says"
     ):
         load(altered(file, change))

@@ -109,6 +109,8 @@ def _weights(models: Iterable[Any], kind: type) -> tuple[list[int], list[Array]]
 def _linear(stored: Stored, reader: Reader, width: int) -> tuple[tuple[Any, ...], ...]:
     make = LINEAR[one_of(stored, "class", tuple(LINEAR))]
     params = mapping(stored, "params")
+    if stored["units"] != [width, 1]:
+        raise ValueError("a linear model does not fit its columns")
     weights = reader.array(stored, "weights", "<f8", (None, None, width + 1))
 
     def model(vector: Array) -> Any:
