@@ -1,6 +1,7 @@
 """Model files against pickle: size on disk, time to load, and time to the first prediction.
 
-Times are the shortest of several, one thread, within one process: what is measured is the reading, not the imports.
+Times are processor time, the shortest of several, one thread, within one process: what is measured is the reading, not
+the imports, nor what else the machine does.
 Out-of-bag laws, which model files leave out, are left out of the pickles too.
 """
 
@@ -47,13 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def shortest(repeats: int, *works: Callable[[], object]) -> list[float]:
-    """Seconds of the fastest of several calls of each; they take turns, so that a busy moment strikes all."""
+    """Processor seconds of the fastest of several calls of each, in turns, so that a busy moment strikes all."""
     times = np.empty((repeats, len(works)))
     for i in range(repeats):
         for j, work in enumerate(works):
-            started = time.perf_counter()
+            started = time.process_time()
             work()
-            times[i, j] = time.perf_counter() - started
+            times[i, j] = time.process_time() - started
     return [float(t) for t in times.min(axis=0)]
 
 
@@ -116,9 +117,9 @@ def table(results: list[dict[str, Any]]) -> str:
     lines = [
         "# Model files against pickle",
         "",
-        f"`python -m benchmarks model-files`: models of {results[0]['rows']:,} rows and 10 columns; one thread, the",
-        "shortest of several. The first prediction is that of one row by a model that is loaded for it. Pickles are of",
-        "the highest protocol, uncompressed; out-of-bag laws are in neither.",
+        f"`python -m benchmarks model-files`: models of {results[0]['rows']:,} rows and 10 columns; processor time,",
+        "one thread, the shortest of several. The first prediction is that of one row by a model loaded for it.",
+        "Pickles are of the highest protocol, uncompressed; out-of-bag laws are in neither.",
         "",
         "| model | file, MB | pickle, MB | size ratio | load, ms | unpickle, ms | load ratio "
         "| first prediction, ms | by pickle, ms | ratio | save, ms | pickle, ms |",

@@ -16,8 +16,9 @@ import polars as pl
 import pytest
 
 import diffgbm
-from conftest import TINY, tiny, toy
+from conftest import tiny, toy
 from diffgbm import DiffGBM, DiffGBMWarning, ModelFileError, load, persistence
+from diffgbm.cli import main
 from diffgbm.engine.stored import StoredBooster
 
 DATA = Path(__file__).parent / "data"
@@ -169,7 +170,7 @@ def test_the_file_is_small_and_the_same_each_time(file, flow_model, tmp_path):
 
 @pytest.mark.parametrize("name", ["mean_scale", "frame"])
 def test_a_file_of_the_first_version_still_loads(name):
-    """The fixture was written by version 0.1.0; ``python tests/test_persistence.py`` wrote it."""
+    """The fixtures were written before there was a second version, and are never written again."""
     model = load(DATA / f"version1_{name}.dgbm")
     stored = json.loads((DATA / f"version1_{name}.json").read_text())
     X = frame(6)[0] if name == "frame" else np.array(stored["X"])
@@ -179,23 +180,15 @@ def test_a_file_of_the_first_version_still_loads(name):
     )
 
 
-def write_fixtures() -> None:
-    """Write the files of ``test_a_file_of_the_first_version_still_loads``."""
-    small = {**TINY, "n_estimators": 4, "num_leaves": 4, "extra_residualizer_params": {"n_estimators": 2}}
-    X, y = toy()
-    Z, w = frame()
-    models = {
-        "mean_scale": (DiffGBM(**small, residualize="mean_scale", residualize_k_folds=2, n_steps=5).fit(X, y), X[:4]),
-        "frame": (DiffGBM.flow(**small, residualize_k_folds=2).fit(Z, w), frame(6)[0]),
-    }
-    for name, (model, rows) in models.items():
-        model.save(DATA / f"version1_{name}.dgbm")
-        stored = {
-            "X": rows.tolist() if isinstance(rows, np.ndarray) else None,
-            "samples": model.sample(rows, 3, seed=1).tolist(),
-            "quantiles": model.predict_distribution(rows).quantile([0.05, 0.5, 0.95]).tolist(),
-        }
-        (DATA / f"version1_{name}.json").write_text(json.dumps(stored) + "\n")
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.dgbm")), ids=lambda path: path.stem)
+def test_the_command_line_reads_every_kind(path, capsys):
+    with pytest.raises(SystemExit) as done:
+        main(["inspect", "--json", str(path)])
+    assert done.value.code == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["bytes"] == path.stat().st_size
+    assert found["model"] == type(load(path)).__name__
+    assert sum(found["trees"]) > 0
 
 
 def test_what_a_file_cannot_hold_is_refused_before_anything_is_written(tmp_path):
@@ -283,7 +276,3 @@ def test_damaged_text_never_reaches_lightgbm(file, monkeypatch):
 def test_version_is_exported():
     assert diffgbm.load is load
     assert issubclass(ModelFileError, ValueError)
-
-
-if __name__ == "__main__":
-    write_fixtures()

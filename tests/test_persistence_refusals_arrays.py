@@ -3,6 +3,7 @@
 import io
 import json
 import pickle
+import warnings
 import zipfile
 
 import numpy as np
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.lib import format as npy
 
-from altered_files import DATA, Trap, object_of, refused
+from altered_files import DATA, Trap, object_of, refused, signed
+from diffgbm import ModelFileError, load
 from diffgbm.model_files.forests import unfolded
 from diffgbm.model_files.npy import from_npy, to_npy
 
@@ -189,3 +191,27 @@ def test_arrays_survive_and_can_be_written_to(values):
     assert found.dtype == values.dtype
     assert found.flags.writeable
     np.testing.assert_array_equal(found, values)
+
+
+@pytest.mark.parametrize(("name", "step"), [("guided", 307), ("auto", 211), ("conformal", 509)])
+def test_a_flipped_byte_with_its_checksum_mended_is_a_model_that_answers_or_is_refused(name, step, tmp_path):
+    """Arrays are stored as they are, so that many a flipped byte is just another number."""
+    content = bytearray((DATA / f"version2_{name}.dgbm").read_bytes())
+    bad = tmp_path / "bad.dgbm"
+    X = np.array(json.loads((DATA / f"version2_{name}.json").read_text())["X"])
+    loaded = refusals = 0
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for at in range(0, len(content) - 64, step):
+            content[at] ^= 1 << (at % 8)
+            bad.write_bytes(signed(bytes(content)))
+            content[at] ^= 1 << (at % 8)
+            try:
+                model = load(bad)
+            except ModelFileError:
+                refusals += 1
+                continue
+            assert model.predict(X).shape == (len(X),)
+            loaded += 1
+    assert loaded > 0
+    assert refusals > 0
