@@ -3,6 +3,7 @@
 import copy
 import pickle
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from conftest import toy
 from diffgbm import AutoDiffGBM, DiffGBMWarning, JointDistribution, PredictiveDistribution
 from diffgbm.automatic import fitting, stages
 from diffgbm.automatic.clock import Clock
+from diffgbm.automatic.contest import Contest
 from diffgbm.automatic.presets import CAPACITIES, PRESETS, RECIPES
 from diffgbm.metrics import crps_scorer
 from diffgbm.recipe import resolve
@@ -187,6 +189,13 @@ def test_confining_can_be_turned_off():
     assert scores[1] < scores[0]
 
 
+def test_what_gains_nothing_is_left_alone_unless_demanded():
+    X, y = toy(240)
+    capped = np.minimum(y, np.sort(y)[-4])  # four rows at the cap: too few to gain much
+    assert auto(discrete=True).fit(X, capped).pool_.shapes[0].high == capped.max()
+    assert not auto(discrete="auto").fit(X, capped).pool_.shapes[0]
+
+
 def test_a_cap_is_noticed():
     X, y = toy(240)
     cap = np.quantile(y, 0.6)
@@ -262,6 +271,45 @@ def test_samples_depend_on_seed_and_row_alone(model):
     assert not np.array_equal(model.sample(X, 6), model.sample(X, 6))
 
 
+def test_the_wild_card_enters_the_finals_of_large_tables(monkeypatch):
+    monkeypatch.setattr(fitting, "WILD_ROWS", 100)
+    X, y = toy()
+    name = str(fitting.WILD_CARD)
+    for wild in (True, False):
+        board = auto(replace(TINY, wild_card=wild)).fit(X, y).leaderboard_
+        assert (name in set(board["model"])) is wild
+        assert not ((board["model"] == name) & board["stage"].str.startswith("round")).any()
+    small = auto(replace(TINY, wild_card=True)).fit(X[:99], y[:99]).leaderboard_
+    assert name not in set(small["model"])
+
+
+def test_those_go_on_that_a_pool_would_hold():
+    """What is worse but different is worth more to a pool than a near copy of the best."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(400, 1))
+    first, second = rng.normal(size=(2, 400, 1, 1))
+    spread = np.linspace(-0.5, 0.5, 21)[None, :, None]
+    best, other = y[:, None] + 0.8 * first + spread, y[:, None] + 1.1 * second + spread
+    laws = dict(zip("abc", (best, best + 0.04 * first, other), strict=True))
+    contest = Contest(
+        features=None,
+        response=SimpleNamespace(location=np.zeros(1), scale=np.ones(1)),
+        stages=SimpleNamespace(task=SimpleNamespace(y=y, weights=None)),
+        params={},
+        seed=0,
+        n_jobs=1,
+        clock=None,
+        noisy_rows=0,
+        report=print,
+    )
+    rows = np.arange(400)
+    scores = [contest.score(points, rows) for points in laws.values()]
+    assert scores[0] < scores[1] < scores[2]
+    assert contest.chosen(laws, rows, 1) == ["a"]
+    assert contest.chosen(laws, rows, 2) == ["a", "c"]
+    assert contest.chosen(laws, rows, 3) == ["a", "b", "c"]
+
+
 def test_leaderboard_has_a_line_for_whatever_was_tried(model):
     board = model.leaderboard_
     assert list(board.columns) == ["model", "stage", "crps", "relative_crps", "rows", "seconds"]
@@ -325,6 +373,7 @@ def test_nothing_is_said_before_fitting(ask):
         ({"time_limit": 0}, "time_limit must be a number of seconds > 0"),
         ({"time_limit": float("nan")}, "time_limit must be a number of seconds > 0"),
         ({"time_limit": "long"}, "time_limit must be a number of seconds > 0"),
+        ({"discrete": "never"}, "discrete must be True, False or 'auto'; got 'never'"),
         ({"metric": "rmse"}, "metric must be one of 'crps'; got 'rmse'"),
         ({"seed": -1}, "seed must be an integer >= 0"),
         ({"seed": 1.5}, "seed must be an integer >= 0"),

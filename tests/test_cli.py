@@ -50,7 +50,11 @@ def houses(n: int = 200, seed: int = 0) -> pd.DataFrame:
 def read(path: Path) -> pd.DataFrame:
     if path.name.endswith("parquet"):
         return pd.read_parquet(path)
-    return pd.read_feather(path) if path.suffix == ".feather" else pd.read_csv(path, dtype={"id": str}, float_precision="round_trip")
+    return (
+        pd.read_feather(path)
+        if path.suffix == ".feather"
+        else pd.read_csv(path, dtype={"id": str}, float_precision="round_trip")
+    )
 
 
 @pytest.fixture
@@ -355,4 +359,6 @@ def test_a_warning_is_one_line(tmp_path, run):
     )
     code, _, complaint = run(*fit)
     assert code == 0
-    assert re.fullmatch(r"diffgbm: warning: residualize and guide_features need at least 80 rows and got 50.*\n", complaint)
+    assert re.fullmatch(
+        r"diffgbm: warning: residualize and guide_features need at least 80 rows and got 50.*\n", complaint
+    )

@@ -15,6 +15,7 @@ from test_cli import SETTINGS, folder, houses, run  # noqa: F401  # fixtures
 FIT = ("fit", "{in}/houses.csv", "--target", "price", "--drop", "id", "-o", "{out}/m.dgbm", "--jobs", "1", *SETTINGS)
 PREDICT = ("predict", "{in}/one.dgbm", "{in}/tomorrow.csv", "-o", "{out}/o.csv", "--jobs", "1")
 SAMPLE = ("sample", "{in}/one.dgbm", "{in}/tomorrow.csv", "-o", "{out}/o.csv", "--jobs", "1")
+TUNE = ("tune", *FIT[1:], "--trials", "1")
 EVALUATE = ("evaluate", "{in}/one.dgbm", "{in}/test.csv", "--jobs", "1")
 
 
@@ -51,6 +52,26 @@ MISTAKES = [
     (changed(FIT, more=("--set", "leaves=3")), "--set must be one of .*'num_leaves'.*; got 'leaves'"),
     (changed(FIT, more=("--set", "num_leaves=many")), "num_leaves must be an integer >= 2; got 'many'"),
     (changed(FIT, more=("--set", 'extra_lightgbm_params={"max_bin_by_feature": "x"}')), "."),
+    (changed(FIT, more=("--preset", "slow")), "--preset must be one of 'fast', 'balanced', 'best'; got 'slow'"),
+    (changed(FIT, more=("--preset", "fast")), "--set must be one of .*'recalibrate'.*; got 'n_estimators'"),
+    (changed(FIT, more=("--preset", "fast", "--recipe", "flow")), "--recipe names a model; --preset and --time-limit"),
+    (changed(FIT, more=("--time-limit", "9", "--recipe", "flow")), "--recipe names a model; --preset and --time-limit"),
+    (changed(FIT, more=("--time-limit", "0")), "--time-limit must be a number > 0; got 0"),
+    (changed(FIT, more=("--time-limit", "nan")), "--time-limit must be a number > 0; got nan"),
+    (changed(TUNE, price="prize"), r"houses\.csv: there is no column 'prize'"),
+    (changed(TUNE, houses="{in}/flats.csv"), r"flats\.csv: there is no such file"),
+    (changed(TUNE, m="{out}/nowhere/m.dgbm"), r"there is no folder '.*nowhere'"),
+    (changed(TUNE, more=("--trials", "0")), "--trials must be an integer >= 1; got 0"),
+    (changed(TUNE, more=("--minutes", "0")), "--minutes must be a number > 0; got 0"),
+    (changed(TUNE, more=("--minutes", "soon")), "Invalid value for '--minutes'"),
+    (changed(TUNE, more=("--folds", "1")), "--folds must be an integer >= 2; got 1"),
+    (changed(TUNE, more=("--space", "cake")), "--space must be one of 'score_flex', 'flow', .*; got 'cake'"),
+    (changed(TUNE, more=("--seed", "-1")), "--seed must be an integer >= 0"),
+    (changed(TUNE, more=("--jobs", "0")), "n_jobs must be a non-zero integer"),
+    (changed(TUNE, more=("--set", "leaves=3")), "--set must be one of .*; got 'leaves'"),
+    (changed(TUNE, more=("--set", "num_leaves=many")), "All 2 trials failed; .* num_leaves must be an integer >= 2"),
+    (changed(TUNE, more=("--storage", "{out}/nowhere/s.db")), r"there is no folder '.*nowhere'"),
+    (changed(TUNE, more=("--storage", "{in}/houses.csv")), r"houses\.csv cannot be used to keep a search in"),
     (changed(PREDICT, one="{in}/two.txt"), r"There is no model file '.*two\.txt'"),
     (changed(PREDICT, one="{in}/houses.csv"), r"houses\.csv is not a model file"),
     (changed(PREDICT, tomorrow="{in}/none.csv"), r"none\.csv: there is no such file"),
@@ -173,9 +194,11 @@ def test_model_files_that_are_no_longer_are_refused(refused, folder, tmp_path): 
     refused(words, r"m\.dgbm was cut short or altered")
     entries = persistence.unpack(content)
     manifest = json.loads(entries["manifest.json"])
-    entries["manifest.json"] = json.dumps({**manifest, "version": 2}).encode()
+    entries["manifest.json"] = json.dumps({**manifest, "version": 99}).encode()
     (tmp_path / "in.in" / "m.dgbm").write_bytes(persistence.pack(entries))
-    refused(words, r"m\.dgbm has format version 2; this diffgbm .* reads versions up to 1\. Install a newer diffgbm\.$")
+    refused(
+        words, r"m\.dgbm has format version 99; this diffgbm .* reads versions up to \d+\. Install a newer diffgbm\.$"
+    )
 
 
 def test_a_model_of_an_array_has_no_columns_to_find(refused, tmp_path):

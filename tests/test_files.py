@@ -174,3 +174,18 @@ def test_kinds():
     from pathlib import Path
 
     assert [kind_of(Path(f"a.b.{ending}")) for ending in ENDINGS] == ["csv", "csv", "parquet", "feather", "feather"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather"])
+def test_pieces_hold_a_small_part_of_the_file(ending, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "BLOCK_BYTES", 1 << 14)
+    table = pa.table({"a": np.random.default_rng(0).normal(size=2_000_000)})  # nothing in it can be compressed
+    path = write(tmp_path / f"t.{ending}", table)
+    size = path.stat().st_size
+    before, most, rows = pa.total_allocated_bytes(), 0, 0
+    for piece in read_pieces(path, ["a"], {"a": "number"}, rows=10_000):
+        rows += len(piece)
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert rows == 2_000_000
+    # a piece is 80 kB; the readers look ahead by some pages or blocks, whatever the size of the file
+    assert most < size / 4

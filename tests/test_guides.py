@@ -80,7 +80,7 @@ def test_mean_alone_has_one_scale():
     assert winsorised_std(residuals) == pytest.approx(1.0)
 
 
-def testwinsorised_std_ignores_the_tails():
+def test_winsorised_std_ignores_the_tails():
     rng = np.random.default_rng(0)
     r = rng.standard_normal((1000, 2))
     r[:5, 0] = 1e6
@@ -90,7 +90,7 @@ def testwinsorised_std_ignores_the_tails():
     assert std[0] < 1.2
 
 
-def testwinsorised_std_is_never_zero():
+def test_winsorised_std_is_never_zero():
     mostly = np.zeros((1000, 1))
     mostly[0] = 5.0
     assert winsorised_std(mostly) == pytest.approx(mostly.std())

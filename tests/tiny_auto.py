@@ -15,6 +15,7 @@ from diffgbm.recipe import RESIDUALIZER_C
 SIZES = {
     "probe": {"num_leaves": 8, "learning_rate": 0.3, "n_estimators": 12, "min_child_samples": 5},
     "usual": {"num_leaves": 8, "learning_rate": 0.2, "n_estimators": 30, "min_child_samples": 5},
+    "large": {"num_leaves": 15, "learning_rate": 0.2, "n_estimators": 30, "min_child_samples": 5},
 }
 
 TINY = Preset(

@@ -37,7 +37,8 @@ def _notes(records: Sequence[Record]) -> tuple[str, ...]:
     threads = sorted({line["threads"] for line in records})
     cut = sum(line["cut_short"] for line in records)
     return (
-        "`python -m benchmarks auto`: the paper's folds, 200 samples of each test row, nothing selected on test folds. "
+        "`python -m benchmarks auto`: the paper's folds, 200 samples of each test row; a fit sees nothing but the "
+        "training part. "
         f"Fits: {len(records)}, with {' or '.join(map(str, threads))} thread(s), made by {len(versions)} version(s) of "
         f"the code; the time limit left something out of {cut}. Seconds are those of the wall clock, on a "
         "machine that had other work to do; beside them are the processor's.",

@@ -48,6 +48,7 @@ def without_selection(preset: Preset) -> Preset:
         rungs=(),
         capacities=("usual",),
         finalists=1,
+        wild_card=False,
     )
 
 
@@ -55,7 +56,7 @@ VARIANTS: Mapping[str, Callable[[Preset], Preset]] = {
     FULL: lambda preset: preset,
     "no_guides": without_guides,
     "one_bag": lambda preset: replace(preset, bags=1),
-    "no_pool": lambda preset: replace(preset, finalists=1),
+    "no_pool": lambda preset: replace(preset, finalists=1, wild_card=False),
     "no_recalibration": lambda preset: preset,
     "no_selection": without_selection,
 }

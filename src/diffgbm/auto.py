@@ -136,6 +136,8 @@ class AutoDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         limit = self.time_limit
         if limit is not None and not (isinstance(limit, (int, float, np.integer, np.floating)) and limit > 0):
             raise ValueError(f"time_limit must be a number of seconds > 0 or None; got {self.time_limit!r}.")
+        if not (isinstance(self.discrete, (bool, np.bool_)) or self.discrete == "auto"):
+            raise ValueError(f"discrete must be True, False or 'auto'; got {self.discrete!r}.")
         if self.seed is not None:
             check_count("seed", self.seed, 0)
         result = fit_automatically(

@@ -16,8 +16,10 @@ from diffgbm.whole_files import check_folder, replacing
 KINDS = {".csv": "csv", ".csv.gz": "csv", ".parquet": "parquet", ".feather": "feather", ".arrow": "feather"}
 """What a file name's ending says about its content."""
 
-BLOCK_BYTES = 1 << 23
-"""Bytes of a CSV file that are held at a time."""
+BLOCK_BYTES = 1 << 20
+"""Bytes of a CSV file that are parsed at a time, and so the longest row. pyarrow reads up to 32 blocks ahead."""
+PAGE_BYTES = 1 << 16
+"""Bytes of each column of a Parquet file that are read at a time."""
 
 
 class TableFileError(ValueError):
@@ -146,7 +148,8 @@ def _csv(path: Path, columns: list[str], types: Mapping[str, str], rows: int | N
 
 def _parquet(path: Path, columns: list[str], types: Mapping[str, str], rows: int | None) -> Iterator[Any]:
     arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
-    with parquet.ParquetFile(path) as file:
+    # pages are read as they are needed: a group of rows may be as large as the file
+    with parquet.ParquetFile(path, buffer_size=PAGE_BYTES, pre_buffer=False) as file:
         if rows is None or file.metadata.num_rows == 0:
             yield file.read(columns=columns)
             return

@@ -74,11 +74,6 @@ def estimator_of(
     if preset is None and limit is None:
         return choose("--recipe", recipe or USUAL, RECIPES)(**{**common, **settings(options)})
     if recipe is not None:
-        raise TableFileError(
-            "--recipe names one model; --preset and --time-limit look for the best: give one or other."
-        )
-    search: dict[str, Any] = {
-        "preset": known("--preset", preset or "balanced", tuple(PRESETS)),
-        "time_limit": time_limit,
-    }
+        raise TableFileError("--recipe names a model; --preset and --time-limit look for the best: give one or other.")
+    search = {"preset": known("--preset", preset or "balanced", tuple(PRESETS)), "time_limit": limit}
     return AutoDiffGBM(**{**common, **search, **settings(options, AutoDiffGBM)})

@@ -1,0 +1,339 @@
+"""The comparison of the automatic fit: lines that are kept, tables made of them, and which targets are met."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks import records
+from benchmarks.__main__ import main
+from benchmarks.automatic import command
+from benchmarks.automatic.lines import KEY, line_of, make_estimator, measured
+from benchmarks.automatic.pages import page
+from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Lines, geometric_mean, metric
+from benchmarks.automatic.targets import targets
+from benchmarks.automatic.variants import DATA_SETS, VARIANTS, Job, deduplicated
+from benchmarks.evaluation import scores
+from benchmarks.locks import held
+from benchmarks.protocol import seeds, split
+from benchmarks.table_files import Table
+from benchmarks.tables import render
+
+from diffgbm.automatic.presets import PRESETS
+from tiny_auto import TINY, auto, small_trees  # noqa: F401
+
+JOB = Job("diabetes", 1, "fast", "full", False)
+
+
+class Shape:
+    def __str__(self):
+        return "at most 9"
+
+
+class Pool:
+    pit = None
+    shapes = (Shape(), None)
+
+
+class Fake:
+    """Predicts the training responses, and counts its fits."""
+
+    fits = 0
+
+    def __init__(self, job, seed, threads, time_limit):
+        self.arguments = (job, seed, threads, time_limit)
+        self.weights_, self.stages_, self.cut_short_, self.pool_ = {"a": 1.0}, {"ridge": 0.5}, False, Pool()
+        self.leaderboard_ = [
+            {"model": "a", "stage": "round 1", "crps": 2.0},
+            {"model": "b", "stage": "round 1", "crps": 3.0},
+            {"model": "a", "stage": "final, weight 1.00", "crps": 1.0},
+        ]
+
+    def fit(self, X, y):
+        type(self).fits += 1
+        self.y = y
+        return self
+
+    def sample(self, X, n_samples, seed):
+        return np.random.default_rng(seed).choice(self.y, size=(n_samples, len(X)))
+
+    def explain(self):
+        return "One. Two."
+
+
+@pytest.fixture(autouse=True)
+def no_fits(monkeypatch):
+    monkeypatch.setattr(Fake, "fits", 0)
+
+
+def table(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    return Table(rng.normal(size=(n, 2)), rng.normal(size=n), ("a", "b"), "y")
+
+
+def namespace(tmp_path: Path, **given) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    return argparse.Namespace(**{**vars(parser.parse_args([])), "results_dir": tmp_path, **given})
+
+
+def test_a_line_says_what_was_measured_and_how():
+    own = table()
+    line = line_of(JOB, own, threads=1, time_limit=7.0, n_samples=20, make=Fake)
+    part = split(60, 1)
+    samples = np.random.default_rng(seeds(1).sampler).choice(own.y[part.train], size=(20, len(part.test)))
+    assert line["metrics"] == scores(samples, own.y[part.test], own.y[part.train])
+    assert (line["n_train"], line["n_test"], line["n_samples"]) == (50, 10, 20)
+    assert (line["threads"], line["time_limit"], line["cut_short"], line["tried"]) == (1, 7.0, False, 2)
+    assert line["leaderboard"] == [{"model": "a", "stage": "final, weight 1.00", "crps": 1.0}]
+    assert line["confined_to"] == ["at most 9", None]
+    assert line["recalibrated"] is False
+    assert {*KEY, "fit_seconds", "fit_cpu_seconds", "commit", "source_hash", "versions"} <= set(line)
+    json.dumps(line)
+
+
+def test_the_presets_limit_is_written_down():
+    assert line_of(JOB, table(), threads=1, n_samples=5, make=Fake)["time_limit"] == PRESETS["fast"].time_limit
+
+
+def test_samples_that_are_no_numbers_are_no_line():
+    class Broken(Fake):
+        def sample(self, X, n_samples, seed):
+            return np.full((n_samples, len(X)), np.nan)
+
+    with pytest.raises(ValueError, match="diabetes fold 1, fast: samples of shape"):
+        line_of(JOB, table(), threads=1, make=Broken)
+
+
+def test_the_real_estimator_makes_a_line():
+    line = line_of(
+        JOB, table(120), threads=1, n_samples=20, make=lambda job, seed, threads, limit: auto(TINY, seed=seed)
+    )
+    assert sum(line["weights"].values()) == pytest.approx(1.0)
+    assert set(line["stages"]) == {"lightgbm", "ridge", "stack"}
+    assert all(entry["stage"].startswith("final") for entry in line["leaderboard"])
+    assert line["explain"].startswith("Of 2 candidates")
+    json.dumps(line)
+
+
+def test_what_is_there_is_kept(tmp_path):
+    options = {"threads": 1, "n_samples": 5, "make": Fake}
+    state, first = measured(JOB, table(), tmp_path, **options)
+    assert (state, Fake.fits) == ("measured", 1)
+    state, again = measured(JOB, table(), tmp_path, **options)
+    assert (state, Fake.fits, again) == ("kept", 1, first)
+    assert measured(JOB, table(), tmp_path, force=True, **options)[0] == "measured"
+    assert len(list(records.read(tmp_path / "auto.jsonl"))) == 2
+    for other in (Job("diabetes", 2, "fast", "full", False), Job("diabetes", 1, "fast", "one_bag", True)):
+        assert measured(other, table(), tmp_path, **options)[0] == "measured"
+    assert len(records.latest(tmp_path / "auto.jsonl", KEY)) == 3
+
+
+def test_two_processes_do_not_do_the_same(tmp_path):
+    (tmp_path / "studies").mkdir()
+    with held(tmp_path / "studies" / "diabetes__1__fast__full__False.lock"):
+        assert measured(JOB, table(), tmp_path, threads=1, make=Fake) == ("shared", None)
+    assert Fake.fits == 0
+
+
+def test_the_first_of_equal_rows_is_kept_in_order():
+    X = np.array([[2.0, 1.0], [1.0, 1.0], [2.0, 1.0], [0.0, 5.0], [1.0, 1.0]])
+    kept = deduplicated(Table(X, np.arange(5.0), ("a", "b"), "y"))
+    np.testing.assert_array_equal(kept.X, [[2.0, 1.0], [1.0, 1.0], [0.0, 5.0]])
+    np.testing.assert_array_equal(kept.y, [0.0, 1.0, 3.0])
+
+
+def test_jobs_come_cheapest_first(tmp_path):
+    jobs = command.jobs_of(namespace(tmp_path))
+    assert len(jobs) == 50
+    assert [job.data_set for job in jobs[::5]] == list(DATA_SETS)
+    assert {(job.preset, job.variant, job.deduplicated) for job in jobs} == {("best", "full", False)}
+    some = command.jobs_of(namespace(tmp_path, data_sets=["wine", "yacht"], folds=[(2, 1), (3,)], preset="fast"))
+    assert [(job.data_set, job.fold) for job in some] == [(d, f) for d in ("yacht", "wine") for f in (1, 2, 3)]
+
+
+def test_jobs_of_ablations_and_of_unrepeated_rows(tmp_path):
+    ablation = command.jobs_of(namespace(tmp_path, ablation=["full", "one_bag"]))
+    assert {job.data_set for job in ablation} == {"yacht", "energy", "concrete", "wine", "power_plant"}
+    assert {job.fold for job in ablation} == {1, 2}
+    assert len(ablation) == 5 * 2 * 2
+    unrepeated = command.jobs_of(namespace(tmp_path, deduplicated=True))
+    assert [job.data_set for job in unrepeated[::5]] == ["concrete", "wine", "protein"]
+    assert all(job.deduplicated for job in unrepeated)
+
+
+def test_variants_take_out_one_part_each():
+    full = PRESETS["best"]
+    made = {name: variant(full) for name, variant in VARIANTS.items()}
+    assert made["full"] == made["no_recalibration"] == full
+    assert made["one_bag"].bags == made["no_pool"].finalists == 1
+    assert made["no_guides"].guides == (("none", ()), ("lightgbm", ()))
+    assert (made["no_selection"].rungs, made["no_selection"].recipes) == ((), ("flow",))
+    assert made["no_selection"].bags == full.bags
+    assert not made["no_pool"].wild_card
+    assert not made["no_selection"].wild_card
+    for name in VARIANTS:
+        model = make_estimator(Job("yacht", 1, "best", name, False), 3, 1, 9.0)
+        assert model.preset == made[name]
+        assert model.recalibrate is (name != "no_recalibration")
+        assert (model.seed, model.n_jobs, model.time_limit) == (3, 1, 9.0)
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if name != "full"])
+def test_every_variant_can_be_fitted(name):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    model = auto(VARIANTS[name](TINY)).fit(X, X[:, 0] + rng.normal(size=90))
+    assert np.isfinite(model.predict(X)).all()
+    if name in ("no_pool", "no_selection"):
+        assert len(model.weights_) == 1
+    if name == "one_bag":
+        assert all(len(member.bags) == 1 for member in model.pool_.members)
+    if name == "no_guides":
+        assert not any("stack" in text or "given" in text for text in model.weights_)
+
+
+def test_the_command_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "load_table", lambda name, directory: table())
+    options = {"data_sets": ["yacht", "diabetes"], "folds": [(1, 2)], "preset": "fast", "threads": 1}
+    command.run(namespace(tmp_path, minutes_total=0.0, **options), make=Fake)
+    assert Fake.fits == 0
+    assert "4 of 4 fits were not begun" in capsys.readouterr().err
+    assert not (tmp_path / "auto.md").exists()
+    command.run(namespace(tmp_path, **{**options, "data_sets": ["yacht"]}), make=Fake)
+    command.run(namespace(tmp_path, **options), make=Fake)
+    assert Fake.fits == 4
+    out = capsys.readouterr()
+    assert out.err.count("kept") == 2
+    assert (tmp_path / "auto.md").read_text().count("| yacht |") == 1
+    assert r"\begin{tabular}" in (tmp_path / "auto.tex").read_text()
+
+
+def test_a_fit_that_fails_does_not_end_the_run(tmp_path, monkeypatch):
+    class Fragile(Fake):
+        def fit(self, X, y):
+            if self.arguments[0].fold == 1:
+                raise RuntimeError("no luck")
+            return super().fit(X, y)
+
+    monkeypatch.setattr(command, "load_table", lambda name, directory: table())
+    with pytest.raises(command.ResultsError, match="no line of 1 fits: yacht fold 1, fast: RuntimeError"):
+        command.run(namespace(tmp_path, data_sets=["yacht"], folds=[(1, 2)], preset="fast"), make=Fragile)
+    assert len(list(records.read(tmp_path / "auto.jsonl"))) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--folds", "0"], ["--folds", "one"], ["--preset", "slow"], ["--data-sets", "ct_slices"]]
+)
+def test_wrong_options_are_refused(arguments, capsys):
+    with pytest.raises(SystemExit):
+        main(["auto", *arguments])
+    assert arguments[0] in capsys.readouterr().err
+
+
+def lines_of(crps, preset="best", variant="full", deduplicated=False, folds=(1, 2), **changes):
+    """Lines with given CRPS by data set, perfectly calibrated unless changed."""
+    found = {"coverage_error_50": 0.01, "coverage_error_90": 0.01, "pit_ks_p": 0.5}
+    line = {"fit_seconds": 20.0, "fit_cpu_seconds": 15.0, "n_train": 500, "n_test": 100, "threads": 2}
+    line |= {"source_hash": "h", "cut_short": False, **{k: v for k, v in changes.items() if k not in found}}
+    found |= {k: v for k, v in changes.items() if k in found}
+    return [
+        {
+            **line,
+            **dict(zip(KEY, (name, fold, preset, variant, deduplicated), strict=True)),
+            "metrics": {**found, "crps": value},
+        }
+        for name, value in crps.items()
+        for fold in folds
+    ]
+
+
+def judged(records):
+    """All targets as the lines have them."""
+    best, fast = Lines.of(records, "best"), Lines.of(records, "fast")
+    return targets(best, fast, Lines.of(records, "best", deduplicated=True))
+
+
+def scaled(reference, factor, **others):
+    return {name: value * others.get(name, factor) for name, value in reference.items()}
+
+
+GOOD = [
+    *lines_of(scaled(BEST_OF_NINE, 0.85)),
+    *lines_of(scaled(FLOW, 0.95), "fast"),
+    *lines_of({name: 0.99 * BEST_OF_NINE[name] for name in ("wine", "protein", "concrete")}, deduplicated=True),
+]
+
+
+def test_all_targets_can_be_met():
+    assert [target.state for target in judged(GOOD)] == ["met"] * 10
+
+
+@pytest.mark.parametrize(
+    ("lines", "broken"),
+    [
+        (lines_of(scaled(BEST_OF_NINE, 0.8, yacht=1.01, wine=1.01)), []),
+        (lines_of(scaled(BEST_OF_NINE, 0.8, yacht=1.01, wine=1.01, energy=1.01)), ["8 of 10"]),
+        (lines_of(scaled(BEST_OF_NINE, 0.8, yacht=1.03)), ["1.02 times"]),
+        (lines_of(scaled(BEST_OF_NINE, 0.9, naval=1e-3)), ["geometric mean"]),
+        (lines_of(scaled(BEST_OF_NINE, 0.85), coverage_error_90=0.021), ["at 90%"]),
+        (lines_of(scaled(BEST_OF_NINE, 0.85), coverage_error_50=0.031), ["at 50%"]),
+        (lines_of(scaled(BEST_OF_NINE, 0.85), pit_ks_p=0.01), ["PIT-KS"]),
+        (lines_of(scaled(BEST_OF_NINE, 0.85), fit_seconds=601.0), ["600 s"]),
+        (lines_of(scaled(FLOW, 0.9, naval=1.0), "fast"), ["flow row"]),
+        (lines_of(scaled(FLOW, 0.9), "fast", fit_seconds=31.0), ["30 s"]),
+        (lines_of(scaled(FLOW, 0.9), "fast", fit_seconds=31.0, n_train=10_000), []),
+        (lines_of({"wine": 0.279}, deduplicated=True), ["3 of 3"]),
+    ],
+)
+def test_each_target_can_be_missed(lines, broken):
+    replaced = {tuple(line[name] for name in KEY): line for line in [*GOOD, *lines]}
+    missed = [target for target in judged(replaced.values()) if target.state != "met"]
+    assert len(missed) == len(broken)
+    for target, part in zip(missed, broken, strict=True):
+        assert part in target.text
+        assert target.state == "not met"
+
+
+def test_what_is_missing_leaves_targets_open():
+    assert {target.state for target in judged(lines_of({"yacht": 0.1, "wine": 0.2}))} == {"incomplete"}
+    assert {target.state for target in judged([])} == {"incomplete"}
+    lost = judged(lines_of({name: 1.5 * BEST_OF_NINE[name] for name in ("yacht", "energy", "wine")}))
+    assert [target.state for target in lost[:3]] == ["not met", "not met", "incomplete"]  # whatever the others will be
+
+
+def test_means_and_ratios_by_hand():
+    lines = Lines.of([*lines_of({"yacht": 0.2}, folds=(1,)), *lines_of({"yacht": 0.4}, folds=(2,))], "best")
+    assert lines.mean("yacht", metric("crps")) == pytest.approx(0.3)
+    assert lines.ratios(BEST_OF_NINE) == {"yacht": pytest.approx(0.3 / 0.269)}
+    other = Lines.of(lines_of({"yacht": 0.1}, variant="one_bag", folds=(2, 3)), "best", "one_bag")
+    assert other.ratios_to(lines) == {"yacht": pytest.approx(0.1 / 0.4)}  # only the second fold is shared
+    assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
+    assert np.isnan(geometric_mean([]))
+    assert FLOW["kin8nm"] == 0.055
+    assert set(FLOW) == set(BEST_OF_NINE) == set(DATA_SETS)
+
+
+def test_tables_hold_the_numbers():
+    made = page(
+        [
+            *GOOD,
+            *lines_of(scaled(BEST_OF_NINE, 0.85 * 1.1), variant="no_pool"),
+            *lines_of({"yacht": 0.85 * 0.269 * 1.3}, variant="one_bag", folds=(1,)),
+        ]
+    )
+    assert [t.name for t in made.tables] == [
+        *("auto_best", "auto_fast", "auto_unrepeated", "auto_ablation_best", "auto_targets"),
+    ]
+    text = render.markdown(made)
+    assert "Geometric mean of the ratios without naval: 0.850." in text
+    assert "| kin8nm | 1-2 | 0.0312 ± 0 | 0.0367 | 0.850 | 0.010 | 0.010 | 1.00 | 20 | 15 |" in text
+    assert "| full | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |" in text
+    assert r"| no\_pool | 1.100 | 1.100 | 1.100 | 1.100 | 1.100 | 1.100 |" in text
+    assert r"| one\_bag | 1.300 | — | — | — | — | 1.300 |" in text
+    assert text.count("| met |") == 10
+    assert "2 version(s)" not in text
+    assert render.latex(made).count(r"\begin{table*}") == 5
