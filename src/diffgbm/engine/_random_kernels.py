@@ -106,8 +106,8 @@ def normal(bits: Any) -> Any:
 def draw(own: Any, first: Any, stride: Any, number: Any, scratch: Any, out: Any) -> None:
     """Write a row's normals of samples ``first, first + stride, ...`` for one draw number.
 
-    ``scratch`` is two arrays of uint64, for the bits and for the places of the draws that are not finished in the
-    first pass: one in eighty, at random, which would cost more as a branch than all the rest.
+    ``scratch`` is two arrays of uint64, for the bits and for the places of the draws that the first pass does not
+    finish: one in eighty, at random, so that a branch on it would often be guessed wrong.
     """
     n = len(out)
     bits, late = scratch

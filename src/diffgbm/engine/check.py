@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 
 import numpy as np
 
@@ -39,6 +40,14 @@ LINEAR_FIELDS = ("leaf_const", "num_features", "leaf_features", "leaf_coeff")
 REQUIRED = frozenset({"num_leaves", "num_cat", "leaf_value", "is_linear", "shrinkage", *NODE_FIELDS})
 KNOWN = REQUIRED | {"cat_boundaries", "cat_threshold", *NODE_NOTES, *LEAF_NOTES, *LINEAR_FIELDS}
 """The lines of a tree. LightGBM reads no more than these 22."""
+PER_NODE, PER_LEAF, PER_NOTE, PER_SET = range(4)
+COUNTED = {
+    **dict.fromkeys((*NODE_FIELDS, *NODE_NOTES), PER_NODE),
+    **dict.fromkeys(LEAF_FIELDS, PER_LEAF),
+    **dict.fromkeys(LEAF_NOTES, PER_NOTE),
+    "cat_boundaries": PER_SET,
+}
+"""Of what there is one value in a line."""
 
 END = "\nend of trees\n"
 """Here a text must end: LightGBM's notes on the training, which may follow, can crash it when they are not its own."""
@@ -91,7 +100,8 @@ def check_forest(forest: Forest, n_features: int) -> None:
         raise ValueError(f"it splits on features beyond its {n_features}")
     if not _within(forest.decision, 0, 12):
         raise ValueError("it holds splits of no known kind")
-    if not (np.isfinite(forest.value).all() and np.isfinite(forest.threshold).all()):
+    # a split between all numbers and what is missing has the threshold inf
+    if not np.isfinite(forest.value).all() or np.isnan(forest.threshold).any():
         raise ValueError("it holds values that are not finite numbers")
     first_node, first_leaf = (np.repeat(s[:-1], nodes) for s in (forest.tree_nodes, forest.tree_leaves))
     own = np.arange(len(forest.left)) - first_node
@@ -131,32 +141,39 @@ def _checked_fields(tree: str, number: int) -> dict[str, str]:
     """Read the lines of a tree; each must be there once, with as many values as the tree has nodes or leaves."""
     lines = tree.split("\n")
     fields = tree_fields(lines[1:-2])
-    if (
-        lines[0] != str(number)
-        or lines[-2:] != ["", ""]
-        or len(fields) != len(lines) - 3
-        or not REQUIRED <= fields.keys() <= KNOWN
-    ):
+    names = tuple(fields)
+    if lines[0] != str(number) or lines[-2:] != ["", ""] or len(fields) != len(lines) - 3 or not _is_layout(names):
         raise ValueError(f"tree {number} is not written as LightGBM writes it")
     leaves, sets, linear = _count(fields["num_leaves"]), _count(fields["num_cat"]), fields["is_linear"] == "1"
-    if (
-        leaves < 1
-        or not (linear or fields["is_linear"] == "0")
-        or not all(_has_values(fields, name, leaves - 1) for name in (*NODE_FIELDS, *NODE_NOTES))
-        or not all(_has_values(fields, name, leaves) for name in LEAF_FIELDS)
-        or not all(_has_values(fields, name, leaves) or leaves == 1 for name in LEAF_NOTES)
-        or not _has_values(fields, "cat_boundaries", sets + 1)
-        or any((name in fields) != bool(sets) for name in ("cat_boundaries", "cat_threshold"))
-        or any((name in fields) != linear for name in LINEAR_FIELDS)
-    ):
+    counts = (leaves - 1, leaves, leaves, sets + 1)
+    wrong = leaves < 1 or not (linear or fields["is_linear"] == "0") or _has(names) != (bool(sets), linear)
+    for line, per in zip(fields.values(), _counted(names), strict=True):
+        if per >= 0 and (line.count(" ") != counts[per] - 1 if counts[per] else line):
+            # a line has room for n values; its reader sees whether they are numbers. A single leaf has no notes
+            wrong = wrong or not (per == PER_NOTE and leaves == 1)
+    if wrong:
         raise ValueError(f"tree {number} holds more or fewer numbers than it says")
     return fields
 
 
-def _has_values(fields: dict[str, str], name: str, n: int) -> bool:
-    """Tell whether a line, if it is there, has room for ``n`` values; its reader sees whether they are numbers."""
-    line = fields.get(name)
-    return line is None or (line.count(" ") == n - 1 if n else not line)
+@lru_cache(64)
+def _is_layout(names: tuple[str, ...]) -> bool:
+    """Tell whether a tree's lines are those that LightGBM writes; most trees have the same."""
+    return REQUIRED <= set(names) <= KNOWN
+
+
+@lru_cache(64)
+def _has(names: tuple[str, ...]) -> tuple[bool | None, bool | None]:
+    """Tell whether a tree has sets of categories, and whether it has linear leaves; ``None`` if only in part."""
+    sets = {name in names for name in ("cat_boundaries", "cat_threshold")}
+    linear = {name in names for name in LINEAR_FIELDS}
+    return sets.pop() if len(sets) == 1 else None, linear.pop() if len(linear) == 1 else None
+
+
+@lru_cache(64)
+def _counted(names: tuple[str, ...]) -> tuple[int, ...]:
+    """Return of what there is one value in each line: see ``COUNTED``; -1 of nothing."""
+    return tuple(COUNTED.get(name, -1) for name in names)
 
 
 def check_notes(text: str) -> None:
