@@ -4,7 +4,6 @@ from diffgbm import metrics
 from diffgbm.auto import AutoDiffGBM
 from diffgbm.calibration import ConformalDiffGBM
 from diffgbm.distribution import PredictiveDistribution
-from diffgbm.engine import warmup
 from diffgbm.errors import DiffGBMWarning
 from diffgbm.estimator import DiffGBM
 from diffgbm.joint import JointDistribution
@@ -12,6 +11,7 @@ from diffgbm.persistence import ModelFileError, load
 from diffgbm.recipe import Recipe
 from diffgbm.samples import Samples
 from diffgbm.tuning import DiffGBMCV
+from diffgbm.warm import warmup
 
 __version__ = "0.1.0"
 __all__ = [

@@ -74,6 +74,8 @@ class Contest:
         Rows times repeats of a final model, about.
     board : list of dict
         A line for each candidate and round.
+    first_scores : dict
+        Score of each candidate in its first round.
     """
 
     features: FeatureTable
@@ -86,6 +88,7 @@ class Contest:
     noisy_rows: int
     report: Callable[[str], None]
     board: list[dict[str, Any]] = field(default_factory=list)
+    first_scores: dict[Candidate, float] = field(default_factory=dict)
     _guides: dict[tuple[str, tuple[str, ...]], tuple[Guide, GuideValues, Array]] = field(default_factory=dict)
 
     @property
@@ -178,7 +181,9 @@ class Contest:
             laws[candidate] = np.concatenate(points)
             seconds = self.clock.spent - before
             slowest = max(slowest, seconds)
-            self.note(candidate, f"round {number + 1}", self.score(laws[candidate], rows), seconds, n)
+            score = self.score(laws[candidate], rows)
+            self.first_scores.setdefault(candidate, score)
+            self.note(candidate, f"round {number + 1}", score, seconds, n)
         return self.chosen(laws, rows, rung.keep)
 
     def chosen(self, laws: Mapping[Candidate, Array], rows: Rows, keep: int) -> list[Candidate]:

@@ -28,6 +28,8 @@ Array = NDArray[np.float64]
 WILD_CARD = Candidate("none", (), "edm", "large")
 WILD_ROWS = 2000
 """Rows from which a large noise model without any guide may be the best of all."""
+FAR_BEHIND = 2.0
+"""How many times the best score on a few rows it may have."""
 
 
 @dataclass(frozen=True)
@@ -136,12 +138,20 @@ def _finalists(contest: Contest, preset: Preset) -> list[Candidate]:
             break
         candidates = contest.round(number, rung, candidates, float(share))
     sized = [replace(candidates[0], capacity=capacity) for capacity in preset.capacities]
-    wild = [WILD_CARD] if preset.wild_card and contest.n_rows >= WILD_ROWS else []
     if len(sized) > 1 and not contest.clock.over(0.65):
         last = replace(preset.rungs[-1], capacity=None, keep=len(sized))
         sized = contest.round(len(preset.rungs), last, sized, 0.7)
     finalists = [replace(candidate, capacity=sized[0].capacity) for candidate in candidates[: preset.finalists]]
-    return finalists + [candidate for candidate in wild if candidate not in finalists]
+    if preset.wild_card and WILD_CARD not in finalists and _has_a_chance(contest):
+        finalists.append(WILD_CARD)
+    return finalists
+
+
+def _has_a_chance(contest: Contest) -> bool:
+    """Whether the wild card may yet win: on a few rows it must not be far behind."""
+    scores = contest.first_scores
+    own = scores.get(replace(WILD_CARD, capacity="usual"))
+    return contest.n_rows >= WILD_ROWS and (own is None or own <= FAR_BEHIND * min(scores.values()))
 
 
 def _conclude(

@@ -61,7 +61,7 @@ def network(layers: tuple[int, ...], penalty: float, rate: float, batch: int) ->
         batch_size=batch,
         early_stopping=True,
         n_iter_no_change=15,
-        max_iter=200,
+        max_iter=1000,
     )
 
 
