@@ -161,7 +161,11 @@ def test_shape_and_first_rows_are_checked(tmp_path):
         load(replace(TOY, head=(1, CONTENT)), tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b"height\n" * 1000)[:-9], gzip.compress(b"height\nx\n")])
+@pytest.mark.parametrize(
+    "content",
+    [b"no gzip", gzip.compress(b"height\n" * 1000)[:-9], gzip.compress(b"height\nx\n")],
+    ids=["no gzip", "cut short", "no numbers"],
+)
 def test_a_damaged_file_is_named(tmp_path, content):
     (tmp_path / "toy.csv.gz").write_bytes(content)
     with pytest.raises(DataSetError, match=r"toy\.csv\.gz cannot be read.*Replace it"):
