@@ -85,7 +85,8 @@ WRONG = {
     "auto": [
         ("regressors:form", ["skops", "network", "other", None]),
         ("regressors:class", ["SVR", "os.system", None]),
-        ("regressors:params", [None, {"unknown": 1}]),
+        ("regressors:units", [None, [], [1], [3, 2, 1], "x"]),
+        ("regressors:activation", ["relu", 3]),
         ("regressors:weights", ["arrays/99.npy", "boosters/0.txt", None]),
         ("regressors:dense", [None, 0]),
         ("pool:members", [[], None, [0, 1], [99, 99]]),

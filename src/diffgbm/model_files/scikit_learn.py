@@ -1,7 +1,7 @@
 """Regressors of scikit-learn: linear models and networks as arrays, any other by skops.
 
 The stacks that the library itself makes hold ridge regressions and networks. Both are a few matrices, with which the
-same class predicts the same numbers: no skops is needed for them.
+same class predicts the same numbers: no skops is needed for them, and another version of scikit-learn reads them.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LinearRegression, Ridge, RidgeCV
-from sklearn.neural_network import MLPRegressor
 
 from diffgbm.guides.regressors import RegressorAverage
 from diffgbm.model_files.store import Part, Reader, Writer
-from diffgbm.model_files.values import Stored, count, list_of, mapping, of_type, one_of, plain
+from diffgbm.model_files.values import Stored, count, list_of, of_type, one_of
 
 Array = NDArray[np.float64]
 
-LINEAR: dict[str, Callable[..., Any]] = {"LinearRegression": LinearRegression, "Ridge": Ridge, "RidgeCV": RidgeCV}
+LINEAR = ("LinearRegression", "Ridge", "RidgeCV")
+"""Classes of ``sklearn.linear_model`` that predict by one vector."""
 
 
 def write_regressors(average: RegressorAverage, writer: Writer) -> dict[str, Any]:
@@ -62,35 +61,40 @@ def _as_arrays(average: RegressorAverage, writer: Writer) -> dict[str, Any] | No
     """Store regressors as arrays, or return ``None`` if they are more than that."""
     everyone = [model for own in average.models for model in own]
     first = everyone[0]
-    try:
-        params = plain(first.get_params(deep=False), "params")
-    except (TypeError, AttributeError):
-        return None
     if any(type(model) is not type(first) for model in everyone) or len({len(own) for own in average.models}) > 1:
         return None
-    weights = _weights(everyone, type(first))
+    form = _form(type(first))
+    weights = None if form is None else _weights(everyone, form)
     if weights is None:
         return None
     units, vectors = weights
     shape = (len(average.models), len(average.models[0]), len(vectors[0]))
-    form = "network" if type(first) is MLPRegressor else "linear"
     return {
         "form": form,
         "class": type(first).__name__,
-        "params": {name: value for name, value in params.items() if name != "random_state"},
         "units": units,
+        "activation": first.activation if form == "network" else None,
         "weights": writer.array(np.array(vectors).reshape(shape)),
     }
 
 
-def _weights(models: Iterable[Any], kind: type) -> tuple[list[int], list[Array]] | None:
+def _form(kind: type) -> str | None:
+    """Tell which arrays a class is made of; by name, because importing scikit-learn's classes takes time."""
+    if kind.__module__.startswith("sklearn.linear_model.") and kind.__name__ in LINEAR:
+        return "linear"
+    if kind.__module__.startswith("sklearn.neural_network.") and kind.__name__ == "MLPRegressor":
+        return "network"
+    return None
+
+
+def _weights(models: Iterable[Any], form: str) -> tuple[list[int], list[Array]] | None:
     """Return the sizes of the layers and, for each model, all its numbers as one vector."""
     sizes: list[int] = []
     vectors = []
     for model in models:
-        if kind is MLPRegressor:
+        if form == "network" and model.out_activation_ == "identity":
             pairs = list(zip(model.coefs_, model.intercepts_, strict=True))
-        elif kind in LINEAR.values() and np.ndim(model.coef_) == 1:
+        elif form == "linear" and np.ndim(model.coef_) == 1:
             pairs = [(model.coef_, np.atleast_1d(np.float64(model.intercept_)))]
         else:
             return None
@@ -107,14 +111,15 @@ def _weights(models: Iterable[Any], kind: type) -> tuple[list[int], list[Array]]
 
 
 def _linear(stored: Stored, reader: Reader, width: int) -> tuple[tuple[Any, ...], ...]:
-    make = LINEAR[one_of(stored, "class", tuple(LINEAR))]
-    params = mapping(stored, "params")
-    if stored["units"] != [width, 1]:
+    from sklearn import linear_model
+
+    make = getattr(linear_model, one_of(stored, "class", LINEAR))
+    if stored["units"] != [width, 1] or stored["activation"] is not None:
         raise ValueError("a linear model does not fit its columns")
     weights = reader.array(stored, "weights", "<f8", (None, None, width + 1))
 
     def model(vector: Array) -> Any:
-        regressor = make(**params)
+        regressor = make()
         regressor.coef_, regressor.intercept_ = vector[:-1].copy(), vector[-1]
         regressor.n_features_in_ = width
         return regressor
@@ -123,9 +128,10 @@ def _linear(stored: Stored, reader: Reader, width: int) -> tuple[tuple[Any, ...]
 
 
 def _networks(stored: Stored, reader: Reader, width: int) -> tuple[tuple[Any, ...], ...]:
+    from sklearn.neural_network import MLPRegressor
+
     one_of(stored, "class", ("MLPRegressor",))
-    params = mapping(stored, "params")
-    one_of(params, "activation", ("identity", "logistic", "tanh", "relu"))
+    activation = one_of(stored, "activation", ("identity", "logistic", "tanh", "relu"))
     units = [count({"units": n}, "units") for n in list_of(stored, "units", int)]
     if len(units) < 2 or units[0] != width or units[-1] != 1:
         raise ValueError("a network's layers do not fit its columns")
@@ -133,7 +139,7 @@ def _networks(stored: Stored, reader: Reader, width: int) -> tuple[tuple[Any, ..
     weights = reader.array(stored, "weights", "<f8", (None, None, sum(sizes)))
 
     def model(vector: Array) -> Any:
-        regressor = MLPRegressor(**params)
+        regressor = MLPRegressor(hidden_layer_sizes=tuple(units[1:-1]), activation=activation)
         parts = [part.copy() for part in np.split(vector, np.cumsum(sizes)[:-1])]
         regressor.coefs_ = [part.reshape(n, -1) for n, part in zip(units, parts[::2], strict=False)]
         regressor.intercepts_ = parts[1::2]
