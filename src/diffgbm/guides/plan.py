@@ -47,7 +47,7 @@ def plan_guides(residualize: Any, guide_features: Any, params: Mapping[str, Any]
     subtracted: FirstStage | None = None
     scaled: FirstStage | None = None
     if not isinstance(residualize, str):
-        subtracted = _stage(residualize, "residualize", lightgbm)
+        subtracted = _stage(residualize, "residualize", lightgbm, RESIDUALIZE)
     elif known("residualize", residualize, RESIDUALIZE) != "off":
         subtracted = _stage(residualize.removesuffix("_scale"), "residualize", lightgbm)
         scaled = lightgbm if residualize == "mean_scale" else None
@@ -72,7 +72,11 @@ def _stage(value: Any, argument: str, lightgbm: LightGBMMean, names: Sequence[st
         return Stack(tuple(_stage(item, argument, lightgbm, STACKED) for item in value))
     if not isinstance(value, str):
         if not hasattr(value, "cross_fit") and not (hasattr(value, "fit") and hasattr(value, "predict")):
-            raise TypeError(f"{argument} must be a name, a regressor with fit and predict, or a list; got {value!r}.")
+            listed = ", ".join(map(repr, names))
+            raise TypeError(
+                f"{argument} must be one of {listed}, a regressor with fit and predict or a list of these; "
+                f"got {value!r}."
+            )
         return value if hasattr(value, "cross_fit") else AnyRegressor(value)
     name = known(argument, value, names)
     stages: dict[str, FirstStage] = {"mean": lightgbm, "gp": GaussianProcessMean(), "cdf": ConditionalCDF()}
