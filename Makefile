@@ -8,6 +8,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 EXTRAS  = dev
 STAMP   = $(VENV)/.installed-$(EXTRAS)
+# one process for each core, each with one thread: LightGBM's threads wait for each other by spinning
+PYTEST  = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-neural lint docs bench speed
@@ -27,11 +29,11 @@ demo: $(VENV)/.installed-demo ## learn p(y | x) on embedded data, print scores, 
 
 test: $(VENV)/.installed-test ## run the tests
 	@echo "== tests"
-	@$(BIN)/python -m pytest
+	@$(PYTEST)
 
 test-neural: $(VENV)/.installed-test-neural ## run the tests of the competitors: installs PyTorch, CatBoost, XGBoost, NGBoost
 	@echo "== tests of the benchmark families that need other packages"
-	@$(BIN)/python -m pytest tests/external
+	@$(PYTEST) tests/external
 
 lint: $(VENV)/.installed-dev ## check style and types
 	@echo "== ruff and mypy"
