@@ -6,8 +6,6 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-EXTRAS  = dev
-STAMP   = $(VENV)/.installed-$(EXTRAS)
 # one process for each core, each with one thread: LightGBM's threads wait for each other by spinning
 PYTEST  = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
