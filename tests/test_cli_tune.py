@@ -56,19 +56,44 @@ def test_tune_finds_what_the_library_finds(folder, tmp_path, run):  # noqa: F811
     assert found["columns"] == ["size", "rooms", "town", "garden"]
     assert found["bytes"] == (tmp_path / "m.dgbm").stat().st_size
     loaded = diffgbm.load(tmp_path / "m.dgbm")
-    np.testing.assert_array_equal(loaded.sample(X[:9], 3, seed=0), search.sample(X[:9], 3, seed=0))
+    better = search if found["kept"] == "found" else DiffGBM(**default, seed=5).fit(X, y)
+    assert (found["kept"] == "found") is (found["crps"] <= found["default_crps"])
+    np.testing.assert_array_equal(loaded.sample(X[:9], 3, seed=0), better.sample(X[:9], 3, seed=0))
+
+
+@pytest.mark.parametrize("score", [0.0, np.inf])
+def test_the_better_of_search_and_default_is_written(folder, tmp_path, run, monkeypatch, score):  # noqa: F811
+    monkeypatch.setattr("diffgbm.objective.Objective.scores", lambda self, params: np.array([score]))
+    words = (*TUNE, "--trials", 1, "--json", "-o", tmp_path / "m.dgbm")
+    monkeypatch.setattr(diffgbm.DiffGBMCV, "fit", found_nothing_but(0.5))
+    code, said, complaint = run("tune", folder / "houses.csv", *words)
+    assert (code, complaint) == (0, "")
+    assert json.loads(said)["kept"] == ("default" if score < 0.5 else "found")
+    assert diffgbm.load(tmp_path / "m.dgbm").num_leaves == (8 if score < 0.5 else 5)
+
+
+def found_nothing_but(score):
+    """A search that found a model of five leaves, with this score."""
+
+    def fit(self, X, y):
+        self.cv_results_ = {"mean_crps": np.array([score])}
+        self.best_score_, self.best_params_ = score, {"num_leaves": 5}
+        self.best_estimator_ = DiffGBM.flow(**{**SMALL, "num_leaves": 5}, residualize="off", n_jobs=1, seed=0).fit(X, y)
+        return self
+
+    return fit
 
 
 def test_a_default_that_is_better_is_said_to_be(folder, tmp_path, run, monkeypatch):  # noqa: F811
     found = {"trials": 3, "failed": 1, "crps": 2.0, "params": {"num_leaves": 63, "max_bin": 255, "pf_ode": None}}
     usual = {"num_leaves": 31, "max_bin": 255, "pf_ode": True}
-    text = commands.comparison({**found, "default_crps": 1.0}, usual)
+    text = commands.comparison({**found, "default_crps": 1.0, "kept": "default"}, usual)
     assert "3 trials, 1 failed" in text
     assert "are better than all that were tried" in text
     assert re.search(r"num_leaves +│ 63 +│ 31 ", text)
     assert re.search(r"pf_ode +│ null +│ true ", text)
     assert "max_bin" not in text
-    assert "better than all" not in commands.comparison({**found, "default_crps": 3.0}, usual)
+    assert "better than all" not in commands.comparison({**found, "default_crps": 3.0, "kept": "found"}, usual)
 
 
 def test_minutes_limit_a_search(folder, tmp_path, run, monkeypatch):  # noqa: F811

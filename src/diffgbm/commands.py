@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from diffgbm.columns import feature_names, pieces, target_values, training_table
 from diffgbm.comparison import compared, comparison
 from diffgbm.errors import DiffGBMWarning, check_count, known
+from diffgbm.estimator import DiffGBM
 from diffgbm.evaluation import Scores
 from diffgbm.files import TableFileError, check_output, write_table
 from diffgbm.loaded import Model, draw, facts, interval_of, members, set_jobs
@@ -118,7 +119,8 @@ def tune(
 ) -> None:
     """Search for better settings than those of 'fit', learn with the best of them, and write a model file.
 
-    Settings are compared by the CRPS of rows that they have not learned from.
+    Settings are compared by the CRPS of rows that they have not learned from. If none is better than those of 'fit',
+    the model is theirs.
     """
     started = time.perf_counter()
     silence(quiet)
@@ -143,10 +145,14 @@ def tune(
     X, y = training_table(table, target, drop)
     usual = {**RECIPES[USUAL]().get_params(deep=False), **fixed}
     outcome = compared(search.fit(X, y), X, y, usual)
-    search.save(output)
+    chosen = search.best_estimator_
+    if outcome["kept"] == "default":
+        # few trials may all be worse than what nobody searched for: the model written is the better one
+        chosen = DiffGBM(**{**usual, "seed": seed, "n_jobs": jobs}).fit(X, y)
+    chosen.save(output)
     found = {"output": str(output), "rows": len(X), "bytes": output.stat().st_size, "space": space, **outcome}
     text = comparison(outcome, usual) + learned(output, target, X, started)
-    say({**found, **facts(search.best_estimator_)}, text, quiet, as_json)
+    say({**found, **facts(chosen)}, text, quiet, as_json)
 
 
 @app.command()

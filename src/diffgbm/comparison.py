@@ -17,11 +17,13 @@ def compared(search: DiffGBMCV, X: Any, y: Any, usual: Mapping[str, Any]) -> dic
     scores = search.cv_results_["mean_crps"]
     # seeds and threads are the search's own, as they are in its trials
     usual = {name: value for name, value in usual.items() if name not in ("seed", "n_jobs")}
+    default = float(search.objective(X, y).scores(usual).mean())
     return {
         "trials": int(np.isfinite(scores).sum()),
         "failed": int(np.isnan(scores).sum()),
         "crps": search.best_score_,
-        "default_crps": float(search.objective(X, y).scores(usual).mean()),
+        "default_crps": default,
+        "kept": "default" if default < search.best_score_ else "found",
         "params": search.best_params_,
     }
 
@@ -39,8 +41,8 @@ def comparison(found: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
     console = need("rich.console").Console()
     with console.capture() as written:
         console.print(table)
-        if found["default_crps"] < found["crps"]:
-            console.print("The settings of 'diffgbm fit' are better than all that were tried.")
+        if found["kept"] == "default":
+            console.print("The settings of 'diffgbm fit' are better than all that were tried: the model is theirs.")
     return str(written.get())
 
 
