@@ -16,8 +16,8 @@ from benchmarks import configs, provenance
 from benchmarks.configs import Budget, Config
 from benchmarks.families.base import Family
 from benchmarks.layout import Layout
+from benchmarks.optuna_studies import Standing, Study, open_study
 from benchmarks.protocol import MASTER_SEED, TUNING_FOLD, Fold, prepare, seeds
-from benchmarks.studies import Standing, Study, open_study
 from benchmarks.table_files import Table
 from diffgbm.metrics import crps
 

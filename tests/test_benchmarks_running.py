@@ -19,9 +19,9 @@ from benchmarks.evaluation import KEY
 from benchmarks.layout import Layout
 from benchmarks.locks import is_held
 from benchmarks.monitor import Pace, duration
+from benchmarks.optuna_studies import open_study
 from benchmarks.selection import SYNTHETIC
 from benchmarks.spread import spread
-from benchmarks.studies import open_study
 from benchmarks.units import Unit
 
 import fake_families as fake

@@ -13,9 +13,9 @@ from benchmarks import configs
 from benchmarks.configs import Budget, Config
 from benchmarks.datasets import Table
 from benchmarks.layout import Layout
+from benchmarks.optuna_studies import open_study
 from benchmarks.protocol import prepare
 from benchmarks.selection import SYNTHETIC, load_table
-from benchmarks.studies import open_study
 from benchmarks.tuning import tune, validation_crps
 
 import fake_families as fake

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.locks import held, is_held
-from benchmarks.studies import MOST_DEATHS, Standing, Study, open_study
+from benchmarks.optuna_studies import MOST_DEATHS, Standing, Study, open_study
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
