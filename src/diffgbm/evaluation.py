@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,17 +35,7 @@ class Scores:
     def add(self, law: Any, y: Array, interval: Callable[[float], Array] | None = None) -> None:
         """Add the laws of some rows, their observations (n, d), and their intervals if these are not the laws' own."""
         observed = y[:, 0] if not hasattr(law, "names") else y
-        ends = {level: (interval or law.interval)(level) for level in LEVELS}
-        inside = {level: (observed >= e[..., 0]) & (observed <= e[..., 1]) for level, e in ends.items()}
-        part = {
-            "y": observed,
-            "crps": law.crps(observed),
-            "squared": (law.mean() - observed) ** 2,
-            "absolute": np.abs(law.median() - observed),
-            "pit": law.pit(observed),
-            **{f"coverage_{level:g}": part for level, part in inside.items()},
-            **{f"width_{level:g}": e[..., 1] - e[..., 0] for level, e in ends.items()},
-        }
+        part = row_scores(law, observed, {level: (interval or law.interval)(level) for level in LEVELS})
         columns = {name: np.asarray(values, dtype=np.float64).reshape(len(y), -1) for name, values in part.items()}
         self._parts.append({**columns, "logpdf": np.asarray(law.logpdf(observed)).reshape(len(y), 1)})
         self.rows += len(y)
@@ -57,7 +47,7 @@ class Scores:
             "rows": self.rows,
             "log_score": _number(-whole["logpdf"].mean()),
             "targets": {
-                name: _scores({k: v[:, j] for k, v in whole.items() if k != "logpdf"})
+                name: mean_scores({k: v[:, j] for k, v in whole.items() if k != "logpdf"})
                 for j, name in enumerate(self.names)
             },
         }
@@ -80,7 +70,22 @@ class Scores:
         )
 
 
-def _scores(values: dict[str, Array]) -> dict[str, float | None]:
+def row_scores(law: Any, observed: Array, ends: Mapping[float, Array]) -> dict[str, Array]:
+    """What each row contributes to the scores: its law, observation and intervals (n, 2) or (n, d, 2) by level."""
+    inside = {level: (observed >= e[..., 0]) & (observed <= e[..., 1]) for level, e in ends.items()}
+    return {
+        "y": observed,
+        "crps": law.crps(observed),
+        "squared": (law.mean() - observed) ** 2,
+        "absolute": np.abs(law.median() - observed),
+        "pit": law.pit(observed),
+        **{f"coverage_{level:g}": part for level, part in inside.items()},
+        **{f"width_{level:g}": e[..., 1] - e[..., 0] for level, e in ends.items()},
+    }
+
+
+def mean_scores(values: Mapping[str, Array]) -> dict[str, float | None]:
+    """Scores of one response from what its rows contribute, each of shape (n,); what is not finite is ``None``."""
     crps, by_climatology = values["crps"].mean(), climatology_crps(values["y"], values["y"]).mean()
     numbers = {
         "crps": crps,

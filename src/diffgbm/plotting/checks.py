@@ -7,17 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binom, binomtest
 
+from diffgbm.checks import LEVELS, equal_groups, inside_central, pit_counts, proportion, reliability_of
 from diffgbm.errors import check_count
 from diffgbm.metrics import Ensemble, as_law, central_interval
 from diffgbm.plotting.style import BLUE, INK, ORANGE, axes, dots, finish, observations, percent, tint
 
 Array = NDArray[np.float64]
-
-_BAND = 0.95
-"""Probability of bands and error bars."""
-_LEVELS = tuple(float(level) for level in np.round(np.arange(0.05, 0.96, 0.05), 2))
 
 
 def pit_histogram(prediction: Any, y: ArrayLike, bins: int = 20, ax: Any = None) -> Any:
@@ -43,25 +39,26 @@ def pit_histogram(prediction: Any, y: ArrayLike, bins: int = 20, ax: Any = None)
     matplotlib axes
         The axes drawn on.
     """
-    edges = np.linspace(0.0, 1.0, check_count("bins", bins, 1) + 1)
+    check_count("bins", bins, 1)
     law = as_law(prediction)
-    observed = observations(law, y)
-    counts = np.histogram(law.pit(observed), edges)[0]
-    chance = np.full(bins, 1.0 / bins)
+    chance = None
     if isinstance(law, Ensemble):
         m = len(law.samples)
-        chance = np.histogram(np.arange(m + 1) / m, edges)[0] / (m + 1)
-    low, high = _binomial_band(observed.size, chance)
+        chance = np.histogram(np.arange(m + 1) / m, np.linspace(0.0, 1.0, bins + 1))[0] / (m + 1)
+    found = pit_counts(law.pit(observations(law, y)), bins, chance)
+    edges = found.edges
     ax = axes(ax)
-    ax.bar(edges[:-1], counts, np.diff(edges), align="edge", color=tint(BLUE, 0.5), edgecolor="white", linewidth=0.8)
-    ax.stairs(high, edges, baseline=low, fill=True, color=INK, alpha=0.16, linewidth=0, label="95% if calibrated")
-    ax.stairs(observed.size * chance, edges, baseline=None, color=INK, linestyle="--", linewidth=1.2, label="expected")
-    top = 1.22 * max(counts.max(), high.max())
+    bars = {"align": "edge", "color": tint(BLUE, 0.5), "edgecolor": "white", "linewidth": 0.8}
+    ax.bar(edges[:-1], found.counts, np.diff(edges), **bars)
+    band = {"baseline": found.low, "fill": True, "color": INK, "alpha": 0.16, "linewidth": 0}
+    ax.stairs(found.high, edges, label="95% if calibrated", **band)
+    ax.stairs(found.expected, edges, baseline=None, color=INK, linestyle="--", linewidth=1.2, label="expected")
+    top = 1.22 * max(found.counts.max(), found.high.max())
     ax.set(xlabel="probability integral transform", ylabel="observations", xlim=(0.0, 1.0), ylim=(0.0, top))
     return finish(ax, loc="upper center", ncols=2)
 
 
-def reliability(prediction: Any, y: ArrayLike, levels: Sequence[float] = _LEVELS, ax: Any = None) -> Any:
+def reliability(prediction: Any, y: ArrayLike, levels: Sequence[float] = LEVELS, ax: Any = None) -> Any:
     """Reliability diagram: observed against nominal coverage of central intervals.
 
     Below the diagonal the intervals are too narrow, above it too wide. At each level a calibrated model lies in the
@@ -88,16 +85,11 @@ def reliability(prediction: Any, y: ArrayLike, levels: Sequence[float] = _LEVELS
         raise ValueError(f"levels must lie between 0 and 1; got {levels!r}.")
     law = as_law(prediction)
     observed = observations(law, y)
-    low, high = law.quantile(0.5 * (1.0 - nominal)), law.quantile(0.5 * (1.0 + nominal))
-    inside = (low <= observed[..., None]) & (observed[..., None] <= high)
-    coverage = inside.reshape(-1, len(nominal)).mean(axis=0)
-    # no interval covers nothing and the whole line covers all: the band begins and ends there
-    band_at = np.concatenate([[0.0], nominal, [1.0]])
-    band = [ends / observed.size for ends in _binomial_band(observed.size, band_at)]
+    found = reliability_of(inside_central(law, observed, nominal), nominal)
     ax = axes(ax, size=(4.8, 4.8))
-    ax.fill_between(band_at, *band, color="0.85", linewidth=0, label="95% if calibrated")
+    ax.fill_between(found.at, found.low, found.high, color="0.85", linewidth=0, label="95% if calibrated")
     ax.plot([0.0, 1.0], [0.0, 1.0], "--", color=INK, linewidth=1.0, label="calibrated")
-    ax.plot(nominal, coverage, "o-", color=BLUE, markersize=4, linewidth=1.6, label="observed", clip_on=False)
+    ax.plot(nominal, found.coverage, "o-", color=BLUE, markersize=4, linewidth=1.6, label="observed", clip_on=False)
     ax.set(xlabel="nominal coverage", ylabel="observed coverage", xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")
     return finish(ax, loc="upper left")
 
@@ -131,10 +123,10 @@ def coverage_by_spread(prediction: Any, y: ArrayLike, level: float = 0.9, bins: 
     observed = observations(law, y)
     (low, high), (lower, upper) = central_interval(law, level), central_interval(law, 0.5)
     inside, spread = ((low <= observed) & (observed <= high)).ravel(), (upper - lower).ravel()
-    groups = _groups(spread, bins)
-    coverage = np.array([inside[group].mean() for group in groups])
-    ends = [binomtest(int(inside[group].sum()), len(group)).proportion_ci(_BAND) for group in groups]
-    bars = np.abs(np.array([[end.low, end.high] for end in ends]).T - coverage)
+    groups = equal_groups(spread, bins)
+    found = [proportion(inside[group]) for group in groups]
+    coverage = np.array([each.value for each in found])
+    bars = np.abs(np.array([[each.low, each.high] for each in found]).T - coverage)
     position = np.arange(len(groups))
     ax = axes(ax)
     ax.axhline(level, linestyle="--", color=INK, linewidth=1.0, label=f"nominal, {percent(level)}")
@@ -175,7 +167,7 @@ def width_against_error(prediction: Any, y: ArrayLike, level: float = 0.9, ax: A
     observed = observations(law, y)
     low, high = central_interval(law, level)
     width, error = (high - low).ravel(), np.abs(observed - law.quantile(0.5)).ravel()
-    groups = _groups(width, bins)
+    groups = equal_groups(width, bins)
     mean_width, mean_error = (np.array([v[group].mean() for group in groups]) for v in (width, error))
     ends = np.array([0.0, 1.05 * width.max() or 1.0])
     ax = axes(ax)
@@ -186,15 +178,3 @@ def width_against_error(prediction: Any, y: ArrayLike, level: float = 0.9, ax: A
     ax.set(xlabel=f"width of the {percent(level)} interval", ylabel="absolute error of the median")
     ax.set(xlim=ends, ylim=(0.0, None))
     return finish(ax)
-
-
-def _binomial_band(n: int, chance: Array) -> tuple[Array, Array]:
-    """Counts between which a binomial count of ``n`` lies with 95% probability."""
-    tail = 0.5 * (1.0 - _BAND)
-    return np.asarray(binom.ppf(tail, n, chance)), np.asarray(binom.ppf(1.0 - tail, n, chance))
-
-
-def _groups(values: Array, bins: int) -> list[NDArray[np.intp]]:
-    """Positions of equal groups in the order of ``values``, as in ``metrics.iqr_binned_coverage``."""
-    order = np.argsort(values, kind="stable")
-    return np.array_split(order, min(bins, len(order)))

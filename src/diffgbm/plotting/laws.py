@@ -110,7 +110,7 @@ def densities(law: Any, rows: Sequence[int] | None = None, y: ArrayLike | None =
         raise ValueError("rows must name at least one row.")
     chosen = scalar[positions]
     observed = None if y is None else observations(scalar, y)[positions]
-    grid = _common_grid(chosen, observed)
+    grid = density_grid(chosen, observed)
     labels = positions if scalar.index is None else np.asarray(scalar.index)[positions]
     ax = axes(ax)
     for i, density in enumerate(chosen.pdf(grid[None])):
@@ -140,13 +140,14 @@ def _name(thing: Any, otherwise: str) -> str:
     return otherwise if name is None or name == "" else str(name)
 
 
-def _common_grid(law: PredictiveDistribution, observed: Array | None) -> Array:
-    """Grid for the densities of ``law``: even, and finer where a law is narrow."""
-    k = max(16, 512 // len(law))
+def density_grid(law: PredictiveDistribution, observed: Array | None, even: int = 401, own: int = 512) -> Array:
+    """Grid for the densities of ``law``: ``even`` points, and about ``own`` more where the laws are narrow."""
+    k = max(16, own // len(law))
     inner, ends = law.quantile((np.arange(k) + 0.5) / k), law.quantile([0.003, 0.997])
     beyond = np.ptp(ends, axis=1, keepdims=True) * np.array([0.02, 0.05, 0.1, 0.2, 0.4])
     shown = np.concatenate([ends.ravel(), [] if observed is None else observed])
     low, high = float(shown.min()), float(shown.max())
     margin = 0.06 * (high - low) or 1e-3 * max(abs(low), 1.0)
-    own = np.hstack([inner, ends[:, :1] - beyond, ends[:, 1:] + beyond])
-    return np.unique(np.concatenate([np.linspace(low - margin, high + margin, 401), own[(own > low) & (own < high)]]))
+    finer = np.hstack([inner, ends[:, :1] - beyond, ends[:, 1:] + beyond])
+    within = finer[(finer > low) & (finer < high)]
+    return np.unique(np.concatenate([np.linspace(low - margin, high + margin, even), within]))
