@@ -1,4 +1,4 @@
-"""How the library speaks to its user: one warning class, and the sentence for a name that is not known."""
+"""How the library speaks to its user: its warning, its error, and the sentence for a name that is not known."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ Value = TypeVar("Value")
 
 class DiffGBMWarning(UserWarning):
     """Something the user can change: data too small for an option, an engine that had to fall back."""
+
+
+class ClusterError(RuntimeError):
+    """A cluster that cannot do what it is asked: there is none, or a worker left it in the middle of a fit."""
 
 
 def known(argument: str, name: object, names: Iterable[str]) -> str:

@@ -6,6 +6,10 @@ from importlib import import_module
 from typing import Any
 
 EXTRAS = {
+    "dask": "dask",
+    "dask.array": "dask",
+    "dask.dataframe": "dask",
+    "distributed": "dask",
     "matplotlib": "plot",
     "matplotlib.pyplot": "plot",
     "openpyxl": "bench",

@@ -1,0 +1,151 @@
+"""What a worker does with one partition before training: learn what it holds, then encode it as the whole table's."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgbm.dask.moments import Moments, merged
+from diffgbm.dask.rows import Positions
+from diffgbm.table import FeatureTable, ResponseTable, read_response
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What one partition knows of the table.
+
+    Attributes
+    ----------
+    n_rows, counted : int
+        Rows, and those of positive weight.
+    features : FeatureTable or None
+        Columns, with the categories that occur here; ``None`` for a partition without rows.
+    names, is_1d
+        Of the response.
+    moments : Moments or None
+        Of the responses of positive weight.
+    first, largest : ndarray of shape (d,) or None
+        The first of them, and their largest absolute values.
+    """
+
+    n_rows: int
+    counted: int
+    features: FeatureTable | None = None
+    names: tuple[str, ...] | None = None
+    is_1d: bool = True
+    moments: Moments | None = None
+    first: Array | None = None
+    largest: Array | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """One partition as models see it: rows of positive weight.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, p)
+        Encoded rows.
+    y : ndarray of shape (n, d)
+        Standardised responses.
+    weights : ndarray of shape (n,) or None
+        Weight of each row.
+    positions : ndarray of shape (n,)
+        Of the rows in the whole table.
+    """
+
+    X: Array
+    y: Array
+    weights: Array | None
+    positions: Positions
+
+
+def facts_of(X: Any, y: Any, weights: Any, number: int, cat_idx: Sequence[int] | None, owner: str) -> Facts:
+    """Learn what partition ``number`` holds."""
+    if len(X) != len(y) or (weights is not None and len(weights) != len(X)):
+        told = f"X has {len(X)} rows, y {len(y)}" + ("" if weights is None else f", sample_weight {len(weights)}")
+        raise ValueError(f"Partition {number}: {told}; the partitions of X, y and sample_weight must match.")
+    if len(X) == 0:
+        return Facts(0, 0)
+    with _in_partition(number):
+        features, _ = FeatureTable.learn(X, cat_idx, owner)
+        names, values = read_response(y)
+        kept, w = _positive(weights, len(X))
+    matrix = values.reshape(len(values), -1)[kept]
+    if len(matrix) == 0:
+        return Facts(len(X), 0, features, names, values.ndim == 1)
+    moments = Moments.of(matrix, w)
+    return Facts(
+        len(X), len(matrix), features, names, values.ndim == 1, moments, matrix[0], np.abs(matrix).max(axis=0)
+    )
+
+
+def encode(
+    X: Any, y: Any, weights: Any, number: int, first_row: int, features: FeatureTable, response: ResponseTable, owner: str
+) -> Part:
+    """Encode a partition that begins at ``first_row`` of the table."""
+    with _in_partition(number):
+        matrix = features.encode(X, owner)
+        values = read_response(y)[1].reshape(len(X), -1)
+        kept, w = _positive(weights, len(X))
+    standard = (values - response.location) / np.where(response.scale > 0.0, response.scale, 1.0)
+    return Part(matrix[kept], standard[kept], w, first_row + np.arange(len(X))[kept])
+
+
+def whole_table(facts: Sequence[Facts], owner: str) -> tuple[FeatureTable, ResponseTable]:
+    """Put together what the partitions know."""
+    rows = sum(f.counted for f in facts)
+    if rows < 2:
+        raise ValueError(f"{owner} needs at least 2 rows of positive weight; got n_samples={rows}.")
+    told = [f for f in facts if f.features is not None]
+    moments = merged(f.moments for f in told if f.moments is not None)
+    scale = moments.std
+    # as for a table in memory: below rounding error of the values themselves there is nothing to learn
+    scale[scale <= 1e-13 * np.max([f.largest for f in told if f.largest is not None], axis=0)] = 0.0
+    first = next(f.first for f in told if f.first is not None)
+    response = ResponseTable(told[0].names, told[0].is_1d, np.where(scale > 0.0, moments.mean, first), scale)
+    return _all_levels([f.features for f in told if f.features is not None], owner), response
+
+
+def _all_levels(tables: Sequence[FeatureTable], owner: str) -> FeatureTable:
+    """Return the table with the categories of all partitions."""
+    first = tables[0]
+    columns = []
+    for j, levels in enumerate(first.levels):
+        seen = {level for table in tables for level in table.levels[j] or ()}
+        columns.append(None if levels is None else _in_order(seen, owner))
+    return FeatureTable(first.n_features, first.names, tuple(columns))
+
+
+def _in_order(seen: set[Hashable], owner: str) -> tuple[Hashable, ...]:
+    """Put categories in the order that a table in memory would give them."""
+    if not seen:
+        return ()
+    column = np.empty((len(seen), 1), dtype=object)
+    column[:, 0] = list(seen)
+    return FeatureTable.learn(column, [0], owner)[0].levels[0] or ()
+
+
+def _positive(weights: Any, n: int) -> tuple[NDArray[np.bool_], Array | None]:
+    """Return which rows count, and the weights of those."""
+    if weights is None:
+        return np.ones(n, dtype=bool), None
+    w = np.asarray(weights, dtype=np.float64)
+    if w.ndim != 1 or not np.isfinite(w).all() or (w < 0.0).any():
+        raise ValueError(f"sample_weight must be one finite number >= 0 for each row; got shape {w.shape}.")
+    return w > 0.0, w[w > 0.0]
+
+
+@contextmanager
+def _in_partition(number: int) -> Iterator[None]:
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"Partition {number}: {error}") from None
