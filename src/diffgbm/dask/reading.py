@@ -82,13 +82,18 @@ def facts_of(X: Any, y: Any, weights: Any, number: int, cat_idx: Sequence[int] |
     if len(matrix) == 0:
         return Facts(len(X), 0, features, names, values.ndim == 1)
     moments = Moments.of(matrix, w)
-    return Facts(
-        len(X), len(matrix), features, names, values.ndim == 1, moments, matrix[0], np.abs(matrix).max(axis=0)
-    )
+    return Facts(len(X), len(matrix), features, names, values.ndim == 1, moments, matrix[0], np.abs(matrix).max(axis=0))
 
 
 def encode(
-    X: Any, y: Any, weights: Any, number: int, first_row: int, features: FeatureTable, response: ResponseTable, owner: str
+    X: Any,
+    y: Any,
+    weights: Any,
+    number: int,
+    first_row: int,
+    features: FeatureTable,
+    response: ResponseTable,
+    owner: str,
 ) -> Part:
     """Encode a partition that begins at ``first_row`` of the table."""
     with _in_partition(number):

@@ -13,7 +13,7 @@ def uniform(positions: Positions, key: int) -> Array:
     """Return a number in [0, 1) for each position (n,), by the mixing steps of splitmix64."""
     with np.errstate(over="ignore"):
         z = (positions.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + _mixed(np.uint64(key))
-        return (_mixed(z) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return np.asarray(_mixed(z) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def folds(positions: Positions, k: int, key: int) -> NDArray[np.intp]:

@@ -1,0 +1,183 @@
+"""From Dask collections to a fitted model: facts of all partitions -> guide -> noisy copies -> boosters."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgbm.dask.boosting import (
+    Rows,
+    held_out_rows,
+    noisy_part,
+    residual_rows,
+    sampled_noisy,
+    train_noise,
+)
+from diffgbm.dask.crew import Crew, Future, the_client, workers_of
+from diffgbm.dask.guides import Table, check_plan, fit_guides
+from diffgbm.dask.network import LEARNERS, TIME_OUT
+from diffgbm.dask.partitions import aligned, check_collection, pieces
+from diffgbm.dask.reading import encode, facts_of, whole_table
+from diffgbm.engine.stored import StoredBooster
+from diffgbm.errors import DiffGBMWarning, known
+from diffgbm.estimator import DiffGBM
+from diffgbm.guides import MIN_ROWS, Guide, Plan, plan_guides
+from diffgbm.model import FittedModel
+from diffgbm.optional import need
+from diffgbm.recipe import Recipe, resolve
+from diffgbm.training import check_arguments, lightgbm_params, seed_integer
+
+Array = NDArray[np.float64]
+
+VALIDATION_LIMIT = 100_000
+"""Rows held out for early stopping, at most: more of them decide no better, and every worker holds all of them."""
+FARTHEST = 1000
+"""Rows of each partition among which the two that are farthest apart are looked for."""
+
+
+def fit_on_cluster(
+    params: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    cat_idx: Sequence[int] | None,
+    sample_weight: Any,
+    client: Any,
+    workers: Sequence[str] | None,
+    owner: str,
+) -> FittedModel:
+    """Fit everything; ``params`` are the estimator's arguments, ``owner`` its name for messages."""
+    check_collection(X, "X", owner)
+    columns = [pieces(X), aligned(X, y, "y", owner)]
+    columns.append(
+        [None] * len(columns[0]) if sample_weight is None else aligned(X, sample_weight, "sample_weight", owner)
+    )
+    resolve(params)
+    check_arguments(params)
+    client = the_client(client)
+    threads = workers_of(client, workers)
+    delayed = need("dask").delayed
+    read = [delayed(facts_of)(*row, i, cat_idx, owner) for i, row in enumerate(zip(*columns, strict=True))]
+    # nothing is kept on the workers yet, so that Dask itself makes up for one that is lost
+    facts = client.gather(client.compute(read, workers=list(threads)))
+    features, response = whole_table(facts, owner)
+    starts = np.cumsum([0, *(f.n_rows for f in facts)])
+    filled = [i for i, f in enumerate(facts) if f.counted]
+    if len(filled) == 1:
+        return _fit_alone(params, [column[filled[0]] for column in columns], cat_idx, client, threads)
+    plan = plan_guides(params["residualize"], params["guide_features"], params["extra_residualizer_params"])
+    _check_options(params, plan, owner)
+    rows = [facts[i].counted for i in filled]
+    crew = Crew.of(client, rows, threads)
+    parts = []
+    for at, i in zip(crew.places, filled, strict=True):
+        part = delayed(encode)(*(c[i] for c in columns), i, int(starts[i]), features, response, owner)
+        parts.append(client.compute(part, workers=[at], allow_other_workers=False))
+    crew.wait(parts)
+    seeds = np.random.SeedSequence(params["seed"]).spawn(5)
+    table = Table(crew, parts, rows, features.categorical, seeds[0])
+    guide, own = _residuals(table, plan, params)
+    recipe, boosters = _noise_model(table, own, params, seeds[1:])
+    mix, engine, n_jobs = params["bag_mix"], params["engine"], params["n_jobs"]
+    return FittedModel(features, response, guide, recipe, (boosters,), mix, engine, n_jobs)
+
+
+def _fit_alone(
+    params: Mapping[str, Any],
+    columns: Sequence[Any],
+    cat_idx: Sequence[int] | None,
+    client: Any,
+    threads: dict[str, int],
+) -> FittedModel:
+    """Fit the only partition that has rows on one worker, as a table in memory."""
+    delayed = need("dask").delayed
+    at = next(iter(threads))
+    task = delayed(_fit_in_memory)(dict(params), *columns, cat_idx, threads[at])
+    model, told = client.compute(task, workers=[at]).result()
+    for message in told:
+        warnings.warn(message, DiffGBMWarning, stacklevel=5)
+    return model
+
+
+def _fit_in_memory(
+    params: dict[str, Any], X: Any, y: Any, weights: Any, cat_idx: Sequence[int] | None, threads: int
+) -> tuple[FittedModel, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DiffGBMWarning)
+        fitted = DiffGBM(**{**params, "n_jobs": threads, "verbose": 0}).fit(X, y, cat_idx, weights)
+    return fitted.model_, [str(w.message) for w in caught if issubclass(w.category, DiffGBMWarning)]
+
+
+def _check_options(params: Mapping[str, Any], plan: Plan, owner: str) -> None:
+    check_plan(plan, owner)
+    if params["n_bags"] > 1:
+        raise ValueError(f"{owner} fits one bag to a table in several partitions; got n_bags={params['n_bags']!r}.")
+    for name in ("extra_lightgbm_params", "extra_residualizer_params"):
+        if "tree_learner" in (params[name] or {}):
+            known(f"tree_learner in {name}", params[name]["tree_learner"], LEARNERS)
+
+
+def _time_out(params: Mapping[str, Any]) -> int:
+    return int((params["extra_lightgbm_params"] or {}).get("time_out", TIME_OUT))
+
+
+def _residuals(table: Table, plan: Plan, params: Mapping[str, Any]) -> tuple[Guide | None, list[Future]]:
+    """Fit the guides; return them with the ``Rows`` of each partition."""
+    crew, nothing = table.crew, [None] * len(table.parts)
+    if plan == Plan(None, None, ()):
+        return None, crew.per_part(residual_rows, table.parts, nothing)
+    if sum(table.rows) < MIN_ROWS:
+        warnings.warn(
+            f"residualize and guide_features need at least {MIN_ROWS} rows and got {sum(table.rows)}: fitting without "
+            "them. Set residualize='off' to silence this.",
+            DiffGBMWarning,
+            stacklevel=5,
+        )
+        return None, crew.per_part(residual_rows, table.parts, nothing)
+    guide, said = fit_guides(table, plan, params, _time_out(params))
+    return guide, crew.per_part(residual_rows, table.parts, said)
+
+
+def _noise_model(
+    table: Table, own: list[Future], params: Mapping[str, Any], seeds: Sequence[np.random.SeedSequence]
+) -> tuple[Recipe, tuple[StoredBooster, ...]]:
+    """Train the noise model; ``seeds`` are those of the split, the two draws of noise and LightGBM."""
+    crew, recipe, n = table.crew, resolve(params), sum(table.rows)
+    if params["sde_initialize_from_data"]:
+        recipe = recipe.fitted_to(np.concatenate(crew.results(crew.per_part(_farthest, own))))
+    patience = params["early_stopping_rounds"]
+    share = min(params["eval_percent"], VALIDATION_LIMIT / n) if patience else 0.0
+    key = int(seeds[0].generate_state(1, np.uint64)[0])
+    numbers = range(len(own))
+    held_out = crew.per_part(held_out_rows, own, table.parts, share=share, hash_key=key)
+    noise = {"share": share, "hash_key": key, "recipe": recipe, "repeats": params["n_repeats"], "seed": seeds[1]}
+    noisy = crew.per_part(noisy_part, own, table.parts, numbers, **noise)
+    size = table.shares(params["subsample_for_bin"], params["n_repeats"])
+    sample = crew.per_part(sampled_noisy, noisy, size, numbers, seed=seeds[3])
+    trained = crew.per_worker(
+        train_noise,
+        noisy,
+        held_out=held_out,
+        sample=sample,
+        recipe=recipe,
+        params=lightgbm_params(params, seed_integer(seeds[3]), 1),
+        rounds=params["n_estimators"],
+        patience=patience,
+        repeats=params["n_repeats"],
+        seed=seeds[2],
+        categorical=table.categorical,
+        time_out=_time_out(params),
+    )
+    texts = crew.results(trained)[0]
+    return recipe, tuple(map(StoredBooster, texts))
+
+
+def _farthest(rows: Rows) -> Array:
+    """Return rows of residuals among which the extremes of the whole table must be (d = 1), or nearly so."""
+    r = rows.residuals
+    if r.shape[1] == 1:
+        return r[[int(r.argmin()), int(r.argmax())]]
+    return r[np.argsort(-np.linalg.norm(r - r.mean(axis=0), axis=1))[:FARTHEST]]
