@@ -9,6 +9,7 @@ from diffgbm.estimator import DiffGBM
 from diffgbm.joint import JointDistribution
 from diffgbm.persistence import ModelFileError, load
 from diffgbm.recipe import Recipe
+from diffgbm.reporting import Report, report
 from diffgbm.samples import Samples
 from diffgbm.tuning import DiffGBMCV
 from diffgbm.warm import warmup
@@ -24,9 +25,11 @@ __all__ = [
     "ModelFileError",
     "PredictiveDistribution",
     "Recipe",
+    "Report",
     "Samples",
     "__version__",
     "load",
     "metrics",
+    "report",
     "warmup",
 ]

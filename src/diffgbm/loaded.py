@@ -47,6 +47,8 @@ def interval_of(model: Model, law: Laws, X: Any, coverage: float) -> Array:
     if not isinstance(model, ConformalDiffGBM):
         return law.interval(coverage)
     ends = model.predict_interval(X, coverage)
+    if isinstance(ends, np.ndarray):
+        return ends
     return np.column_stack([np.asarray(ends["lower"]), np.asarray(ends["upper"])])
 
 

@@ -1,0 +1,83 @@
+"""Pieces of a page: plain text in, escaped HTML out, unless it is said otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+
+def _box(style: str) -> str:
+    return f'<rect x="0" y="2" width="24" height="10" class="{style}"/>'
+
+
+def _across(style: str) -> str:
+    return f'<line x1="0" y1="7" x2="24" y2="7" class="{style}"/>'
+
+
+_SWATCHES = {
+    "bar": _box("bar"),
+    "band": _box("band"),
+    "nominal": _across("nominal"),
+    "model": _across("curve") + '<circle cx="12" cy="7" r="4" class="dot"/>',
+    "means": _across("curve strong") + '<circle cx="12" cy="7" r="4" class="dot strong"/>',
+    "faint": '<circle cx="8" cy="7" r="3" class="faint"/><circle cx="17" cy="5" r="3" class="faint"/>',
+    "other": '<polygon points="7,7 12,2 17,7 12,12" class="other"/>',
+    "climate": _box("climate"),
+    "area": _box("area"),
+    "inner": _box("area") + _box("inner"),
+    "truth": '<line x1="12" y1="2" x2="12" y2="14" class="truth"/><circle cx="12" cy="4" r="4" class="truth-dot"/>',
+}
+"""Marks of the pictures' keys."""
+
+
+def section(key: str, title: str, body: str) -> str:
+    """A part of the page under a heading."""
+    return (
+        f'<section id="{key}" aria-labelledby="{key}-title"><h2 id="{key}-title">{escape(title)}</h2>{body}</section>'
+    )
+
+
+def pair(figures: Iterable[str]) -> str:
+    """Pictures side by side where there is room."""
+    return f'<div class="pair">{"".join(figures)}</div>'
+
+
+def note(text: str) -> str:
+    """A remark; ``text`` is HTML."""
+    return f'<p class="note">{text}</p>'
+
+
+def figure(title: str, caption: str, key: Sequence[tuple[str, str]], drawn: str) -> str:
+    """A picture with its title, caption and key."""
+    below = (f"<p>{escape(caption)}</p>" if caption else "") + (key_of(key) if key else "")
+    return f"<figure><figcaption><h3>{escape(title)}</h3>{below}</figcaption>{drawn}</figure>"
+
+
+def key_of(entries: Iterable[tuple[str, str]]) -> str:
+    """The meaning of marks."""
+    items = "".join(
+        f'<li><svg viewBox="0 0 24 14" aria-hidden="true">{_SWATCHES[mark]}</svg>{escape(label)}</li>'
+        for mark, label in entries
+    )
+    return f'<ul class="key">{items}</ul>'
+
+
+def facts_table(lines: Iterable[tuple[str, str]], caption: str) -> str:
+    """A table of names and values."""
+    rows = "".join(f'<tr><th scope="row">{escape(a)}</th><td>{escape(b)}</td></tr>' for a, b in lines)
+    return f'<table class="facts"><caption>{escape(caption)}</caption><tbody>{rows}</tbody></table>'
+
+
+def table(head: Sequence[str], lines: Sequence[Sequence[str]], caption: str, plain: bool = False) -> str:
+    """A table of numbers; the first line stands out unless it is ``plain``."""
+    columns = "".join(f'<th scope="col">{escape(cell)}</th>' if cell else "<td></td>" for cell in head)
+    rows = "".join(
+        f'<tr{"" if plain or i else " class=first"}><th scope="row">{escape(line[0])}</th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in line[1:])
+        + "</tr>"
+        for i, line in enumerate(lines)
+    )
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}"><table>'
+        f"<caption>{escape(caption)}</caption><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )

@@ -1,0 +1,119 @@
+"""The opening of a report's page: what the model is worth in words, and where to read on."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+
+from diffgbm.checks import binomial_band
+from diffgbm.reporting.facts import ReportFacts, ResponseFacts
+from diffgbm.reporting.markup import table
+from diffgbm.reporting.scores import MAIN
+from diffgbm.reporting.words import NONE, number, percent
+
+CALIBRATED = 0.05
+"""A test of uniformity above this level gives no reason to doubt."""
+
+
+def headline(response: ResponseFacts) -> str:
+    """Say in a sentence, and in four numbers, what the model is worth."""
+    name, model, climate = escape(response.name), response.model, response.climatology
+    rows = response.pit.counts.sum()
+    low, high = (float(v) / rows for v in binomial_band(int(rows), np.array(MAIN)))
+    covered = model.coverage[MAIN]
+    if covered < low:
+        verdict, style = f"less than they promise: below {percent(low, 0)} is no accident", "bad"
+    elif covered > high:
+        verdict, style = f"more than they promise: above {percent(high, 0)} is no accident", "bad"
+    else:
+        verdict, style = "as promised, within what chance allows", "good"
+    narrower = model.width[MAIN] / climate.width[MAIN] if climate.width[MAIN] > 0.0 else np.nan
+    sentence = (
+        f'<p class="lead">For <strong>{name}</strong> the model is {_better(model.skill)}. '
+        f"Its {percent(MAIN, 0)} intervals hold <strong>{percent(covered)}</strong> of {rows:,} observations, "
+        f"{verdict}. "
+        f"They are {number(model.width[MAIN], 3)} wide on average"
+        + (f", {_times(narrower)} those of climatology.</p>" if np.isfinite(narrower) else ".</p>")
+    )
+    p = response.scores["pit_p"]
+    tiles = [
+        ("Skill against climatology", percent(model.skill), "100% is perfect, 0% is no better than climatology", ""),
+        (
+            f"Coverage of {percent(MAIN, 0)} intervals",
+            percent(covered),
+            f"{percent(low, 0)} to {percent(high, 0)} if calibrated",
+            style,
+        ),
+        (
+            "Sharpness",
+            number(model.width[MAIN], 3),
+            f"mean width of the {percent(MAIN, 0)} interval; climatology {number(climate.width[MAIN], 3)}",
+            "",
+        ),
+        (
+            "Calibration of whole laws",
+            NONE if p is None else "p < 0.001" if p < 0.001 else f"p = {p:.3f}",
+            "test of uniform transforms; small values speak against the model",
+            "" if p is None else "good" if p > CALIBRATED else "bad",
+        ),
+    ]
+    cells = "".join(
+        f'<div><dt>{escape(title)}</dt><dd><span class="value {mark}">{escape(value)}</span>'
+        f'<span class="small">{escape(small)}</span></dd></div>'
+        for title, value, small, mark in tiles
+    )
+    return f'{sentence}<dl class="tiles">{cells}</dl>'
+
+
+def overview(facts: ReportFacts) -> str:
+    """Say what the model is worth for several responses: a line for each."""
+    head = ["", "skill", "coverage of 90% interval", "width of 90%", "CRPS"]
+    lines = [
+        [
+            r.name,
+            percent(r.model.skill),
+            percent(r.model.coverage[MAIN]),
+            number(r.model.width[MAIN]),
+            number(r.model.crps),
+        ]
+        for r in facts.responses
+    ]
+    skills = [r.model.skill for r in facts.responses]
+    sentence = (
+        f'<p class="lead">Over {len(skills)} responses the model is between {_better(min(skills))} and '
+        f"{_better(max(skills))}.</p>"
+    )
+    return sentence + table(head, lines, "Each response by itself", plain=True)
+
+
+def contents(facts: ReportFacts) -> str:
+    """Links to the sections; to the responses if there are several."""
+    links = [("summary", "Data and model")]
+    if len(facts.responses) > 1:
+        links += [(f"response-{j}", r.name) for j, r in enumerate(facts.responses)]
+    else:
+        links += [
+            ("scores-0", "Scores"),
+            ("calibration-0", "Calibration"),
+            ("sharpness-0", "Sharpness"),
+            ("groups-0", "Groups"),
+            ("densities-0", "Densities"),
+            ("importance-0", "Importance"),
+        ]
+    items = "".join(
+        f'<li><a href="#{key}">{escape(name)}</a></li>' for key, name in [*links, ("cost", "Time and size")]
+    )
+    return f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
+
+
+def _better(skill: float) -> str:
+    if not np.isfinite(skill):
+        return "not comparable with climatology, which makes no errors here"
+    if skill < 0.0:
+        return f"<strong>{percent(-skill, 0)} worse</strong> than climatology by CRPS"
+    return f"<strong>{percent(skill, 0)} better</strong> than climatology by CRPS"
+
+
+def _times(ratio: float) -> str:
+    return f"{percent(ratio, 0)} of" if ratio < 1.0 else f"{number(ratio, 3)} times"

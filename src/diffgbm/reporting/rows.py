@@ -1,0 +1,102 @@
+"""The rows of a report: the user's table as it was given, and as the model reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgbm.frames import row_index
+from diffgbm.loaded import Model, members
+from diffgbm.table import FeatureTable, read_response
+
+Array = NDArray[np.float64]
+Positions = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A table of ``n`` rows and ``p`` features.
+
+    Attributes
+    ----------
+    table : narwhals.DataFrame or ndarray of shape (n, p)
+        What the user gave.
+    matrix : ndarray of shape (n, p)
+        The same as the model reads it: categories as codes, what is missing or was never seen as NaN.
+    features : FeatureTable
+        What the model remembers of its features.
+    labels : tuple of str or None
+        Names of the rows, if the user's frame has them and they are not their numbers.
+    """
+
+    table: Any
+    matrix: Array
+    features: FeatureTable
+    labels: tuple[str, ...] | None
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features; an array's are numbered from 0."""
+        return self.features.names or tuple(f"column {j}" for j in range(self.features.n_features))
+
+    def take(self, positions: Positions) -> Any:
+        """Some of the rows, as the user's own kind of table."""
+        if isinstance(self.table, nw.DataFrame):
+            return self.table[positions.tolist()].to_native()
+        return self.table[positions]
+
+    def shuffled(self, positions: Positions, feature: int, order: Positions) -> Any:
+        """Take some of the rows, with the values of one feature in another ``order`` of ``positions``."""
+        if not isinstance(self.table, nw.DataFrame):
+            table = self.table[positions].copy()
+            table[:, feature] = self.table[positions[order], feature]
+            return table
+        part = self.table[positions.tolist()]
+        columns = part.columns
+        name = next(c for c in columns if str(c) == self.names[feature]) if self.features.names else columns[feature]
+        return part.with_columns(part.get_column(name)[order.tolist()].alias(name)).to_native()
+
+    def text(self, row: int, feature: int) -> str:
+        """Write a value as the model reads it."""
+        value, levels = self.matrix[row, feature], self.features.levels[feature]
+        if np.isnan(value):
+            return "missing" if levels is None else "missing or new"
+        return f"{value:.6g}" if levels is None else str(levels[int(value)])
+
+
+def read_rows(model: Model, X: Any) -> Rows:
+    """Read a user's table for a model, or say in the model's words why it cannot be."""
+    features = members(model)[0].features
+    matrix = features.encode(X, type(model).__name__)
+    table = nw.from_native(X, pass_through=True)
+    if isinstance(table, nw.LazyFrame):
+        table = table.collect()
+    if not isinstance(table, nw.DataFrame):
+        table = np.asarray(X)
+        table = table.reshape(len(table), -1)
+    index = row_index(X)
+    labels = None if index is None else tuple(map(str, index))
+    numbered = labels is None or labels == tuple(map(str, range(len(labels))))
+    return Rows(table, matrix, features, None if numbered else labels)
+
+
+def read_observations(model: Model, y: Any, n: int, argument: str = "y") -> Array:
+    """Read responses as (n, d), in the order of the model's; frames may have theirs in any order."""
+    names, values = read_response(y)
+    expected = members(model)[0].response_names
+    matrix = values.reshape(len(values), -1)
+    if matrix.shape != (n, len(expected)):
+        raise ValueError(
+            f"{argument} must hold {len(expected)} response(s) ({', '.join(expected)}) for each of {n} rows; "
+            f"got shape {values.shape}."
+        )
+    if names is not None and set(names) == set(expected):
+        matrix = matrix[:, [names.index(name) for name in expected]]
+    return matrix
