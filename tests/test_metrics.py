@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from conftest import tiny, toy
 from diffgbm import JointDistribution, PredictiveDistribution, Samples, metrics
@@ -357,3 +359,13 @@ def test_grid_search_selects_by_them():
     search = GridSearchCV(tiny(residualize="off"), {"n_estimators": [1, 40]}, scoring=both, refit="coverage", cv=2)
     search.fit(X, y)
     assert search.best_index_ == np.argmax(search.cv_results_["mean_test_coverage"])
+
+
+def test_scorers_see_what_reaches_the_last_step_of_a_pipeline(flow_model):
+    X, y = toy(60, seed=1)
+    pipeline = Pipeline(
+        [("shift", FunctionTransformer(lambda X: X - 2.0)), ("inner", Pipeline([("model", flow_model)]))]
+    )
+    for scorer in (metrics.crps_scorer, metrics.coverage_scorer):
+        assert scorer(pipeline, X + 2.0, y) == pytest.approx(scorer(flow_model, X, y))
+        assert scorer(pipeline, X + 2.0, y) != pytest.approx(scorer(flow_model, X + 2.0, y))

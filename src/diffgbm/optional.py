@@ -20,6 +20,8 @@ EXTRAS = {
     "rich.console": "cli",
     "rich.table": "cli",
     "skops.io": "skops",
+    "skpro.distributions": "skpro",
+    "skpro.regression.base": "skpro",
     "typer": "cli",
     "xlrd": "bench",
 }
