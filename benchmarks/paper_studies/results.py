@@ -1,0 +1,121 @@
+"""The lines of a study as numbers by arm and measure: for every unit, for every data set, and over all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.paper_studies.measures import MEASURES
+
+Array = NDArray[np.float64]
+Place = tuple[str, int]
+"""Data set and fold."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a study has measured.
+
+    Attributes
+    ----------
+    lines : mapping of (data set, fold) to a mapping of arm to numbers
+        The units that are finished.
+    """
+
+    lines: Mapping[Place, Mapping[str, Mapping[str, Any]]]
+
+    @classmethod
+    def of(cls, records: Iterable[Mapping[str, Any]]) -> Results:
+        """Read lines; the last of a data set and fold counts."""
+        return cls({(r["data_set"], r["fold"]): r["arms"] for r in records})
+
+    @cached_property
+    def data_sets(self) -> tuple[str, ...]:
+        """Data sets that have lines, in their order."""
+        return tuple(dict.fromkeys(place[0] for place in self.lines))
+
+    def at(self, place: Place, arm: str, measure: str) -> float:
+        """Return a number of one unit; NaN where there is none.
+
+        ``rel_crps`` is the CRPS over the best arm's of the same unit, ``raw_wins`` whether it is the best.
+        """
+        cells = self.lines[place]
+        if arm not in cells:
+            return math.nan
+        if measure in ("rel_crps", "raw_wins"):
+            best = min(cell["crps"] for cell in cells.values())
+            own = cells[arm]["crps"]
+            return own / best if measure == "rel_crps" else float(own == best)
+        known = MEASURES.get(measure)
+        value = known.of(cells[arm]) if known and known.of else cells[arm].get(measure, math.nan)
+        return float(value) if isinstance(value, (int, float)) else math.nan
+
+    def by_data_set(self, arm: str, measure: str) -> dict[str, float]:
+        """Return the mean over the folds of each data set.
+
+        ``rel_crps`` and ``raw_wins`` compare these means, as the paper does.
+        """
+        if measure in ("rel_crps", "raw_wins"):
+            return {name: self._beside_best(name, arm, measure) for name in self.data_sets}
+        return {
+            name: float(np.mean([self.at(place, arm, measure) for place in self.lines if place[0] == name]))
+            for name in self.data_sets
+        }
+
+    def _beside_best(self, data_set: str, arm: str, measure: str) -> float:
+        places = [place for place in self.lines if place[0] == data_set]
+        arms = [name for name in self.lines[places[0]] if all(name in self.lines[place] for place in places)]
+        if arm not in arms:
+            return math.nan
+        means = {name: float(np.mean([self.lines[place][name]["crps"] for place in places])) for name in arms}
+        best = min(means.values())
+        return means[arm] / best if measure == "rel_crps" else float(means[arm] == best)
+
+    def mean(self, arm: str, measure: str) -> float:
+        """Return the mean over data sets of the means over folds; the number of data sets for ``raw_wins``."""
+        values = list(self.by_data_set(arm, measure).values())
+        if not values:
+            return math.nan
+        return float(np.sum(values) if measure == "raw_wins" else np.mean(values))
+
+    def values(self, arm: str, measure: str) -> Array:
+        """Return the numbers of all units that have one, (n,)."""
+        found = [self.at(place, arm, measure) for place in self.lines]
+        return np.array([value for value in found if not math.isnan(value)])
+
+    def pairs(self, left: str, right: str, measure: str, over: str = "folds") -> tuple[Array, Array]:
+        """Return the numbers of two arms at the units (``folds``) or ``data_sets`` that have both."""
+        if over == "data_sets":
+            a, b = self.by_data_set(left, measure), self.by_data_set(right, measure)
+            found = [(a[name], b[name]) for name in self.data_sets]
+        else:
+            found = [(self.at(place, left, measure), self.at(place, right, measure)) for place in self.lines]
+        kept = np.array([pair for pair in found if not any(map(math.isnan, pair))]).reshape(-1, 2)
+        return kept[:, 0], kept[:, 1]
+
+    def curve(self, arm: str, name: str) -> list[float]:
+        """Return a list of the first unit that has it."""
+        for cells in self.lines.values():
+            if arm in cells and name in cells[arm]:
+                return list(cells[arm][name])
+        return []
+
+    def mean_curve(self, arm: str, name: str) -> Array:
+        """Return the mean of a list over the units, element by element."""
+        found = [cells[arm][name] for cells in self.lines.values() if arm in cells and name in cells[arm]]
+        return np.mean(found, axis=0) if found else np.empty(0)
+
+
+def best_of(arms: Sequence[str], value: Callable[[str], float], end: str) -> str | None:
+    """Return the arm with the best finite value."""
+    found = {arm: value(arm) for arm in arms}
+    finite = {arm: number for arm, number in found.items() if math.isfinite(number)}
+    if not finite:
+        return None
+    return (max if end == "max" else min)(finite, key=finite.__getitem__)

@@ -1,0 +1,318 @@
+"""Rules that decide a claim of the paper from measured lines: it holds, it does not hold, or it is within noise.
+
+Every rule is a frozen dataclass that a study file writes down, with ``decide(results)``. A difference counts if a
+paired test says so at ``alpha``: in the claimed direction the claim holds, in the other it does not hold, and
+otherwise the numbers do not decide.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from benchmarks.paper_studies.results import Results, best_of
+
+Array = NDArray[np.float64]
+Verdict = Literal["holds", "does not hold", "within noise", "not measured"]
+Test = Literal["wilcoxon", "t", "sign", "exact"]
+Over = Literal["folds", "data_sets"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A verdict and the numbers it rests on, in words."""
+
+    verdict: Verdict
+    numbers: str
+
+
+class Rule(Protocol):
+    """What decides."""
+
+    def uses(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Arms and measures it needs."""
+        ...
+
+    def decide(self, results: Results) -> Outcome:
+        """Judge."""
+        ...
+
+
+UNMEASURED = Outcome("not measured", "no lines")
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """A paired comparison: mean difference, pairs with a negative one, the statistic and its p-values."""
+
+    n: int
+    difference: float
+    lower: int
+    statistic: float
+    p_less: float
+    p_greater: float
+
+    @property
+    def p_two_sided(self) -> float:
+        """Twice the smaller one-sided p-value."""
+        return min(1.0, 2.0 * min(self.p_less, self.p_greater))
+
+
+def paired_test(d: Array, test: Test) -> PairedTest:
+    """Test differences ``d`` (n,) for being below and above zero.
+
+    ``exact`` is for numbers without sampling error: the sign of the mean decides.
+    """
+    lower, mean = int(np.sum(d < 0.0)), float(np.mean(d))
+    if test == "exact":
+        return PairedTest(len(d), mean, lower, mean, float(mean >= 0.0), float(mean <= 0.0))
+    if len(d) < 2 or not np.any(d):
+        return PairedTest(len(d), mean, lower, np.nan, 1.0, 1.0)
+    statistic, less = _one_sided(d, test, "less")
+    _, greater = _one_sided(d, test, "greater")
+    return PairedTest(len(d), mean, lower, statistic, less, greater)
+
+
+def _one_sided(d: Array, test: Test, alternative: str) -> tuple[float, float]:
+    with warnings.catch_warnings():  # few or tied pairs: the p-value is then the exact or the corrected one
+        warnings.simplefilter("ignore")
+        if test == "wilcoxon":
+            found = stats.wilcoxon(d, alternative=alternative)
+            return float(found.statistic), float(found.pvalue)
+        if test == "sign":
+            up, n = int(np.sum(d > 0.0)), int(np.sum(d != 0.0))
+            return float(up), float(stats.binomtest(up, n, 0.5, alternative=alternative).pvalue)
+        if np.ptp(d) == 0.0:  # no spread: the t statistic is infinite
+            sign = float(np.sign(d[0]))
+            return sign * np.inf, float(sign > 0.0) if alternative == "less" else float(sign < 0.0)
+        found = stats.ttest_1samp(d, 0.0, alternative=alternative)
+        return float(found.statistic), float(found.pvalue)
+
+
+def interval(values: Array, alpha: float) -> tuple[float, float]:
+    """Return the t interval of the mean, of confidence ``1 - alpha``; a single value is its own."""
+    mean = float(np.mean(values))
+    if len(values) < 2 or np.ptp(values) == 0.0:
+        return mean, mean
+    half = float(stats.t.ppf(1.0 - 0.5 * alpha, len(values) - 1) * stats.sem(values))
+    return mean - half, mean + half
+
+
+def differences(results: Results, left: str, right: str, measure: str, over: str, relative: bool) -> Array:
+    """Return ``left - right`` of all pairs, over ``right`` if ``relative``."""
+    a, b = results.pairs(left, right, measure, over)
+    return (a - b) / b if relative else a - b
+
+
+def _judged(test: PairedTest, claimed: str, alpha: float) -> Verdict:
+    good, bad = (test.p_less, test.p_greater) if claimed == "less" else (test.p_greater, test.p_less)
+    return "holds" if good < alpha else "does not hold" if bad < alpha else "within noise"
+
+
+def _told(test: PairedTest, kind: Test, means: tuple[float, float]) -> str:
+    text = f"{means[0]:.4g} against {means[1]:.4g}"
+    if kind == "exact":
+        return text
+    return f"{text}; difference {test.difference:+.3g}, lower in {test.lower} of {test.n}, p = {test.p_two_sided:.2g}"
+
+
+@dataclass(frozen=True)
+class Compare:
+    """``left`` is less (or greater) than ``right``, by a paired test over folds or data sets."""
+
+    rule: Literal["less", "greater"]
+    left: str
+    right: str
+    measure: str
+    test: Test = "wilcoxon"
+    alpha: float = 0.05
+    over: Over = "folds"
+    relative: bool = False
+
+    def uses(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Arms and measures."""
+        return (self.left, self.right), (self.measure,)
+
+    def decide(self, results: Results) -> Outcome:
+        """Judge by the one-sided p-values."""
+        d = differences(results, self.left, self.right, self.measure, self.over, self.relative)
+        if not len(d):
+            return UNMEASURED
+        found = paired_test(d, self.test)
+        means = results.mean(self.left, self.measure), results.mean(self.right, self.measure)
+        numbers = f"{self.left} {_told(found, self.test, means)} ({self.right}), {self.measure}"
+        return Outcome(_judged(found, self.rule, self.alpha), numbers)
+
+
+@dataclass(frozen=True)
+class Best:
+    """``arm`` is better than the best of ``others`` by their means."""
+
+    rule: Literal["best"]
+    arm: str
+    measure: str
+    end: Literal["max", "min"]
+    others: tuple[str, ...]
+    test: Test = "wilcoxon"
+    alpha: float = 0.05
+    over: Over = "folds"
+
+    def uses(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Arms and measures."""
+        return (self.arm, *self.others), (self.measure,)
+
+    def decide(self, results: Results) -> Outcome:
+        """Compare with the strongest of the others."""
+        others = [arm for arm in self.others if arm != self.arm]
+        rival = best_of(others, lambda arm: results.mean(arm, self.measure), self.end)
+        if rival is None:
+            return UNMEASURED
+        kind: Literal["less", "greater"] = "less" if self.end == "min" else "greater"
+        return Compare(kind, self.arm, rival, self.measure, self.test, self.alpha, self.over).decide(results)
+
+
+@dataclass(frozen=True)
+class Same:
+    """``left`` and ``right`` differ by no more than ``tolerance``, as the interval of the mean difference shows."""
+
+    rule: Literal["same"]
+    left: str
+    right: str
+    measure: str
+    tolerance: float
+    relative: bool = False
+    alpha: float = 0.05
+    over: Over = "folds"
+
+    def uses(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Arms and measures."""
+        return (self.left, self.right), (self.measure,)
+
+    def decide(self, results: Results) -> Outcome:
+        """Holds if the interval is within the tolerance, does not hold if it is outside."""
+        d = differences(results, self.left, self.right, self.measure, self.over, self.relative)
+        if not len(d):
+            return UNMEASURED
+        low, high = interval(d, self.alpha)
+        inside = -self.tolerance <= low and high <= self.tolerance
+        outside = low > self.tolerance or high < -self.tolerance
+        unit = "relative " if self.relative else ""
+        numbers = (
+            f"{self.left} - {self.right}: {unit}difference in {self.measure} {np.mean(d):+.3g} "
+            f"[{low:+.3g}, {high:+.3g}], tolerance {self.tolerance:g}"
+        )
+        return Outcome("holds" if inside else "does not hold" if outside else "within noise", numbers)
+
+
+@dataclass(frozen=True)
+class Indistinguishable:
+    """A two-sided paired test does not tell ``left`` from ``right``."""
+
+    rule: Literal["indistinguishable"]
+    left: str
+    right: str
+    measure: str
+    test: Test = "wilcoxon"
+    alpha: float = 0.05
+    over: Over = "folds"
+
+    def uses(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Arms and measures."""
+        return (self.left, self.right), (self.measure,)
+
+    def decide(self, results: Results) -> Outcome:
+        """Holds unless the test finds a difference."""
+        d = differences(results, self.left, self.right, self.measure, self.over, False)
+        if not len(d):
+            return UNMEASURED
+        found = paired_test(d, self.test)
+        means = results.mean(self.left, self.measure), results.mean(self.right, self.measure)
+        numbers = f"{self.left} {_told(found, self.test, means)} ({self.right}), {self.measure}"
+        return Outcome("does not hold" if found.p_two_sided < self.alpha else "holds", numbers)
+
+
+@dataclass(frozen=True)
+class Between:
+    """The mean of a measure lies in ``[low, high]``, with its interval; either end may be left open."""
+
+    rule: Literal["between"]
+    arm: str
+    measure: str
+    low: float = -np.inf
+    high: float = np.inf
+    alpha: float = 0.05
+
+    def uses(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Arms and measures."""
+        return (self.arm,), (self.measure,)
+
+    def decide(self, results: Results) -> Outcome:
+        """Holds if the interval is inside, does not hold if it is outside."""
+        values = results.values(self.arm, self.measure)
+        if not len(values):
+            return UNMEASURED
+        low, high = interval(values, self.alpha)
+        inside, outside = self.low <= low and high <= self.high, high < self.low or low > self.high
+        around = f" [{low:.4g}, {high:.4g}]" if high > low else ""
+        numbers = f"{self.arm}: {self.measure} {np.mean(values):.4g}{around}, asked: {self.low:g} to {self.high:g}"
+        return Outcome("holds" if inside else "does not hold" if outside else "within noise", numbers)
+
+
+@dataclass(frozen=True)
+class NotDominated:
+    """No one of ``others`` is as good as ``arm`` in every measure (the lower the better) and better in one."""
+
+    rule: Literal["not_dominated"]
+    arm: str
+    others: tuple[str, ...]
+    measures: tuple[str, ...]
+    test: Test = "wilcoxon"
+    alpha: float = 0.05
+
+    def uses(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Arms and measures."""
+        return (self.arm, *self.others), self.measures
+
+    def decide(self, results: Results) -> Outcome:
+        """Does not hold if one dominates and a test confirms a gain; within noise if one does by its means only."""
+        if not all(len(results.values(arm, self.measures[0])) for arm in (self.arm, *self.others)):
+            return UNMEASURED
+        said, verdict = [], "holds"
+        for other in self.others:
+            own = [results.mean(self.arm, measure) for measure in self.measures]
+            theirs = [results.mean(other, measure) for measure in self.measures]
+            if all(b <= a for a, b in zip(own, theirs, strict=True)) and theirs != own:
+                tests = [
+                    paired_test(differences(results, other, self.arm, measure, "folds", False), self.test)
+                    for measure in self.measures
+                ]
+                confirmed = any(test.p_less < self.alpha for test in tests)
+                verdict = "does not hold" if confirmed or verdict == "does not hold" else "within noise"
+                said.append(f"{other} is no worse in all of {', '.join(self.measures)}")
+        return Outcome(verdict, "; ".join(said) or "each of the others is worse in at least one measure")  # type: ignore[arg-type]
+
+
+RULES: dict[str, type] = {
+    "less": Compare,
+    "greater": Compare,
+    "best": Best,
+    "same": Same,
+    "indistinguishable": Indistinguishable,
+    "between": Between,
+    "not_dominated": NotDominated,
+}
+"""The rules by the name that a study file gives."""
+
+
+def decide_all(rules: tuple[Rule, ...], results: Results) -> Outcome:
+    """Decide a claim of several rules: one that fails fails all, one that is within noise leaves it open."""
+    outcomes = [rule.decide(results) for rule in rules]
+    verdicts = [outcome.verdict for outcome in outcomes]
+    order: tuple[Verdict, ...] = ("not measured", "does not hold", "within noise", "holds")
+    verdict = next(v for v in order if v in verdicts)
+    return Outcome(verdict, "; ".join(outcome.numbers for outcome in outcomes))
