@@ -49,19 +49,22 @@ class NoiseTable:
     Attributes
     ----------
     X : ndarray of shape (n, p)
-        Encoded rows, the guides' columns included.
+        Encoded rows.
     residuals : ndarray of shape (n, d)
         Standardised responses, without what the guides explain.
     weights : ndarray of shape (n,) or None
         Weight of each row.
     categorical : sequence of int
         Categorical columns of ``X``.
+    given : ndarray of shape (n, k) or None
+        The guides' columns, if they are not among those of ``X``.
     """
 
     X: Array
     residuals: Array
     weights: Array | None
     categorical: Sequence[int]
+    given: Array | None = None
 
 
 def splits(n_rows: int, n_bags: int, eval_percent: float, seed: int, stopping: bool) -> list[tuple[Rows, Rows]]:
@@ -115,8 +118,8 @@ def train_bag(
 
 
 def _noisy(table: NoiseTable, recipe: Recipe, rows: Rows, repeats: int, seed: np.random.SeedSequence) -> NoisyRows:
-    # all rows in order are the table itself: no copy
-    part = slice(None) if len(rows) == len(table.X) and np.array_equal(rows, np.arange(len(rows))) else rows
-    weights = None if table.weights is None else table.weights[part]
+    # rows are looked up in the table when they are needed: it is not copied
+    chosen = None if len(rows) == len(table.X) and np.array_equal(rows, np.arange(len(rows))) else rows
+    weights = None if table.weights is None else table.weights[rows]
     rng = np.random.default_rng(seed)
-    return noisy_rows(recipe, table.X[part], table.residuals[part], weights, repeats, rng)
+    return noisy_rows(recipe, table.X, table.residuals[rows], weights, repeats, rng, chosen, table.given)

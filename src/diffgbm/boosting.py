@@ -1,8 +1,7 @@
 """Noisy copies of the rows in, LightGBM boosters out, without ever tiling X.
 
-A training row is ``[c(t) y_t, x, time columns]`` with target ``a(t) y0 + b(t) z``. Only the few columns that
-differ between the copies of a row are kept in memory; LightGBM asks for blocks of rows and bins them as they
-are put together.
+A training row is ``[c(t) y_t, x, time columns]`` with target ``a(t) y0 + b(t) z``. Only the times and the noise of the
+copies are kept in memory, and only until LightGBM has binned the rows, which are put together block by block.
 """
 
 from __future__ import annotations
@@ -15,77 +14,158 @@ import lightgbm as lgb
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm.blocks import BlockDataset, BlockSequence, block_length, ranges, take
 from diffgbm.noise_levels import LOSS_WEIGHTINGS, NOISE_FEATURES
 from diffgbm.recipe import Recipe
-from diffgbm.targets import target_at
+from diffgbm.targets import TargetPoint, target_at
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+_TEMPORARIES = 16
+"""Numbers that a noisy row needs while its target is computed."""
 
 
 @dataclass(frozen=True)
 class NoisyRows:
-    """``n_repeats`` noisy copies of n rows, row ``i`` of copy ``r`` at position ``r n + i``.
+    """``n_repeats`` noisy copies of m rows, row ``i`` of copy ``r`` at position ``r m + i``.
 
     Attributes
     ----------
+    recipe : Recipe
+        What is learned.
     X : ndarray of shape (n, p)
         The clean features, one copy.
-    states : ndarray of shape (n_repeats n, d)
-        ``c(t) y_t``.
-    columns : ndarray of shape (n_repeats n, q)
-        Time columns.
-    targets : ndarray of shape (n_repeats n, d)
-        What the trees regress on.
-    weights : ndarray of shape (n_repeats n,) or None
-        Weight of each noisy row.
+    y : ndarray of shape (m, d)
+        Standardised responses.
+    row_weights : ndarray of shape (m,) or None
+        Weight of each row.
+    times : ndarray of shape (n_repeats m,)
+        Time of each copy.
+    noise : ndarray of shape (n_repeats m, d)
+        Noise ``z`` of each copy.
+    chosen : ndarray of shape (m,) or None
+        Rows of ``X`` that are learned from; ``None`` is all of them.
+    given : ndarray of shape (n, k) or None
+        Further columns of the rows of ``X``.
     """
 
+    recipe: Recipe
     X: Array
-    states: Array
-    columns: Array
-    targets: Array
-    weights: Array | None
+    y: Array
+    row_weights: Array | None
+    times: Array
+    noise: Array
+    chosen: Rows | None = None
+    given: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def states(self) -> Array:
+        """``c(t) y_t`` of all copies: shape (n_repeats m, d)."""
+        return self._all(self.states_at, self.y.shape[1:])
+
+    @property
+    def columns(self) -> Array:
+        """Time columns of all copies: shape (n_repeats m, q)."""
+        return self.columns_at(np.arange(len(self)))
+
+    @property
+    def targets(self) -> Array:
+        """What the trees regress on: shape (n_repeats m, d)."""
+        return self._all(self.targets_at, self.y.shape[1:])
+
+    @property
+    def weights(self) -> Array | None:
+        """Weight of each copy: shape (n_repeats m,), or ``None`` if all are equal."""
+        if self.row_weights is None and self.weights_at(np.arange(min(1, len(self)))) is None:
+            return None
+        return self._all(self.weights_at, ())
+
+    def labels(self) -> NDArray[np.float32]:
+        """Return the targets as LightGBM keeps them: shape (d, n_repeats m)."""
+        found = np.empty((self.y.shape[1], len(self)), dtype=np.float32)
+        for part in ranges(len(self), block_length(_TEMPORARIES)):
+            found[:, part] = self.targets_at(np.arange(part.start, part.stop)).T
+        return found
+
+    def states_at(self, position: Rows) -> Array:
+        """``c(t) y_t`` at some positions (k,): shape (k, d)."""
+        point = self._point(position)
+        y0 = self.y[position % len(self.y)]
+        return point.feature_scale * (point.path.alpha * y0 + point.path.beta * self.noise[position])
+
+    def columns_at(self, position: Rows) -> Array:
+        """Time columns at some positions (k,): shape (k, q)."""
+        t = self.times[position]
+        return NOISE_FEATURES[self.recipe.noise_features](t, self.recipe.path.at(t))
+
+    def targets_at(self, position: Rows) -> Array:
+        """Targets at some positions (k,): shape (k, d)."""
+        return self._point(position).of(self.y[position % len(self.y)], self.noise[position])
+
+    def weights_at(self, position: Rows) -> Array | None:
+        """Weights at some positions (k,), or ``None`` if all are equal."""
+        level = LOSS_WEIGHTINGS[self.recipe.loss_weighting](self._point(position), self.recipe.min_snr_gamma)
+        if self.row_weights is None:
+            return None if level is None else level[:, 0]
+        own = self.row_weights[position % len(self.y)]
+        return own * (1.0 if level is None else level[:, 0])
+
+    def features_at(self, position: Rows) -> list[NDArray[Any]]:
+        """Return the clean columns at some positions (k,): ``x``, and what else is given of the row."""
+        rows = position % len(self.y)
+        rows = rows if self.chosen is None else self.chosen[rows]
+        return [take(self.X, rows), *([] if self.given is None else [self.given[rows]])]
+
+    def _point(self, position: Rows) -> TargetPoint:
+        t = self.times[position][:, None]
+        return target_at(self.recipe.target, self.recipe.path, t, self.recipe.sigma_data)
+
+    def _all(self, function: Callable[[Rows], Array | None], shape: tuple[int, ...]) -> Array:
+        found = np.empty((len(self), *shape))
+        for part in ranges(len(self), block_length(_TEMPORARIES)):
+            found[part] = function(np.arange(part.start, part.stop))
+        return found
 
 
 def noisy_rows(
-    recipe: Recipe, X: Array, y: Array, weights: Array | None, n_repeats: int, rng: np.random.Generator
+    recipe: Recipe,
+    X: Array,
+    y: Array,
+    weights: Array | None,
+    n_repeats: int,
+    rng: np.random.Generator,
+    chosen: Rows | None = None,
+    given: Array | None = None,
 ) -> NoisyRows:
-    """Draw the training data of the noise model from standardised responses ``y`` (n, d)."""
+    """Draw the noise model's training data from standardised responses ``y`` (m, d) of the chosen rows of ``X``."""
     n = n_repeats * len(y)
-    t = recipe.times.draw(n, recipe.path, rng)
-    z = rng.standard_normal((n, y.shape[1]))
-    y0 = np.tile(y, (n_repeats, 1))
-    point = target_at(recipe.target, recipe.path, t[:, None], recipe.sigma_data)
-    states = point.feature_scale * (point.path.alpha * y0 + point.path.beta * z)
-    level = LOSS_WEIGHTINGS[recipe.loss_weighting](point, recipe.min_snr_gamma)
-    if weights is not None:
-        level = np.tile(weights, n_repeats) * (1.0 if level is None else level[:, 0])
-    return NoisyRows(
-        X,
-        states,
-        NOISE_FEATURES[recipe.noise_features](t, recipe.path.at(t)),
-        point.of(y0, z),
-        None if level is None else level.reshape(n),
-    )
+    times = recipe.times.draw(n, recipe.path, rng)
+    return NoisyRows(recipe, X, y, weights, times, rng.standard_normal((n, y.shape[1])), chosen, given)
 
 
-class _RowSequence(lgb.Sequence):
-    """LightGBM's view of noisy rows: assembled when asked for, block by block."""
+class _RowSequence(BlockSequence):
+    """LightGBM's view of noisy rows: states, features, time columns."""
 
-    batch_size = 16_384
+    def __init__(self, noisy: NoisyRows) -> None:
+        self._noisy = noisy
+        given = 0 if noisy.given is None else noisy.given.shape[1]
+        q = noisy.columns_at(np.arange(0)).shape[1]
+        super().__init__(len(noisy), noisy.y.shape[1] + noisy.X.shape[1] + given + q)
 
-    def __init__(self, rows: NoisyRows) -> None:
-        self._rows = rows
-
-    def __len__(self) -> int:
-        return len(self._rows.states)
-
-    def __getitem__(self, index: Any) -> Array:
-        rows = self._rows
-        if isinstance(index, (int, np.integer)):
-            return np.concatenate([rows.states[index], rows.X[index % len(rows.X)], rows.columns[index]])
-        position = np.arange(len(self))[index] if isinstance(index, slice) else np.asarray(index)
-        return np.hstack([rows.states[position], rows.X[position % len(rows.X)], rows.columns[position]])
+    def rows(self, position: Rows) -> Array:
+        """Put rows together."""
+        noisy = self._noisy
+        parts = [noisy.states_at(position), *noisy.features_at(position), noisy.columns_at(position)]
+        found, first = np.empty((len(position), self.width)), 0
+        for part in parts:
+            last = first + part.shape[1]
+            found[:, first:last] = part
+            first = last
+        return found
 
 
 def train_boosters(
@@ -116,17 +196,18 @@ def train_boosters(
     stop : callable, optional
         Asked after each round; once it says yes, a booster keeps the rounds that it has.
     """
-    d = train.states.shape[1]
-    cats = [d + j for j in categorical]
-    data = _dataset(train, params, cats)
-    held_out = None if valid is None else _dataset(valid, params, cats, reference=data)
+    cats = [train.y.shape[1] + j for j in categorical]
+    data, labels = _dataset(train, params, cats)
+    held_out, valid_labels = (None, None) if valid is None else _dataset(valid, params, cats, reference=data)
+    # times and noise are binned by now
+    del train, valid
     boosters = []
-    for j in range(d):
-        data.set_label(train.targets[:, j])
+    for j, label in enumerate(labels):
+        data.set_label(label)
         callbacks: list[Callable[..., Any]] = [_ticker(tick, stop)]
         valid_sets = []
-        if held_out is not None and valid is not None:
-            held_out.set_label(valid.targets[:, j])
+        if held_out is not None and valid_labels is not None:
+            held_out.set_label(valid_labels[j])
             valid_sets = [held_out]
             assert early_stopping_rounds is not None
             callbacks.append(lgb.early_stopping(early_stopping_rounds, verbose=False))
@@ -137,15 +218,18 @@ def train_boosters(
 
 def _dataset(
     rows: NoisyRows, params: dict[str, Any], categorical: list[int], reference: lgb.Dataset | None = None
-) -> lgb.Dataset:
-    return lgb.Dataset(
+) -> tuple[lgb.Dataset, NDArray[np.float32]]:
+    """Bin rows; return them with the labels of each response (d, n)."""
+    labels = rows.labels()
+    data = BlockDataset(
         _RowSequence(rows),
-        label=rows.targets[:, 0],
+        label=labels[0],
         weight=rows.weights,
         params=params,
         categorical_feature=categorical,
         reference=reference,
     ).construct()
+    return data, labels
 
 
 def _ticker(tick: Callable[[float | None], None], stop: Callable[[], bool] | None) -> Callable[[Any], None]:

@@ -92,8 +92,8 @@ def fit_model(
         residuals = (table.y - said.location) / said.scale
         if params["sde_initialize_from_data"]:
             recipe = recipe.fitted_to(residuals)
-        X = np.hstack([table.X, said.features]) if said.features.shape[1] else table.X
-        noise_table = NoiseTable(X, residuals, table.weights, table.features.categorical)
+        given = said.features if said.features.shape[1] else None
+        noise_table = NoiseTable(table.X, residuals, table.weights, table.features.categorical, given)
         bags = train_bags(params, noise_table, recipe, seeds[1:], threads, _round_counter(bar, fits, rounds))
     model = FittedModel(
         table.features,
