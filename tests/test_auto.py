@@ -211,7 +211,7 @@ def test_a_cap_is_noticed():
 
 def test_recalibration_is_told_and_can_be_turned_off(monkeypatch):
     pit = np.sort(np.random.default_rng(0).uniform(size=300) ** 2)
-    monkeypatch.setattr(fitting, "helpful_pit", lambda law, y, seed: pit)
+    monkeypatch.setattr(fitting, "helpful_pit", lambda law, y, weights, seed: pit)
     X, y = toy()
     told, plain = auto(LEAST).fit(X, y), auto(LEAST, recalibrate=False).fit(X, y)
     assert "recalibrated" in told.explain()

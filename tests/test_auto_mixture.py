@@ -8,8 +8,8 @@ from scipy.stats import kstest
 
 from conftest import tiny, toy
 from diffgbm import AutoDiffGBM
-from diffgbm.automatic.mixture import PooledModel, corrected, owners
-from diffgbm.automatic.pool import shares
+from diffgbm.automatic.mixture import POINTS_OF_A_BAG, PooledModel, corrected, owners
+from diffgbm.automatic.pool import mixed, shares
 from diffgbm.automatic.shape import ResponseShape
 from diffgbm.calibration import recalibrated
 from diffgbm.engine import Draws
@@ -44,23 +44,34 @@ def test_a_pool_of_one_has_the_laws_of_its_member(members, which):
     X, _ = toy(20, seed=1)
     member = members[which]
     alone = PooledModel((member,), np.ones(1), None, FREE)
-    expected = member.law(X, member.recipe.sampler, 55)
-    np.testing.assert_array_equal(alone.law(X, 55).values, expected.values)
+    points = POINTS_OF_A_BAG * len(member.bags)
+    expected = member.law(X, member.recipe.sampler, points)
+    np.testing.assert_array_equal(alone.law(X, points).values, expected.values)
 
 
 def test_points_are_shared_by_weight(members, pool):
+    """Each bag gives enough points for a law, whose even ranks are the member's share of the pool's."""
     X, _ = toy(6, seed=1)
-    counts = shares(pool.weights, 100)
-    np.testing.assert_array_equal(counts, [30, 70])
-    parts = [m.points(X, m.recipe.sampler, int(n)) for m, n in zip(members, counts, strict=True)]
-    expected = np.sort(np.concatenate(parts, axis=1)[:, :, 0], axis=1)
-    np.testing.assert_array_equal(pool.law(X, 100).values, expected)
+    np.testing.assert_array_equal(shares(pool.weights, 100), [30, 70])
+    laws = [np.sort(m.points(X, m.recipe.sampler, POINTS_OF_A_BAG * len(m.bags)), axis=1) for m in members]
+    np.testing.assert_array_equal(pool.law(X, 100).values, mixed(laws, pool.weights, 100)[:, :, 0])
 
 
 def test_fewer_points_than_members(pool):
     X, _ = toy(6, seed=1)
     alone = PooledModel(pool.members[1:], np.ones(1), None, FREE)
     np.testing.assert_array_equal(pool.law(X, 1).values, alone.law(X, 1).values)
+
+
+def test_short_laws_are_no_worse_for_many_bags(members):
+    """A short law, of which each bag would have but a few points, has the quantiles of a long one."""
+    X, _ = toy(40, seed=1)
+    many = PooledModel((replace(members[1], bags=members[1].bags * 8),), np.ones(1), None, FREE)
+    short, long = many.law(X, 55), many.law(X, 5000)
+    levels = np.linspace(0.1, 0.9, 17)
+    errors = np.abs(short.quantile(levels) - long.quantile(levels)) / long.std()[:, None]
+    scarce = members[1].law(X, members[1].recipe.sampler, 6)
+    assert errors.mean() < 0.5 * np.mean(np.abs(scarce.quantile(levels) - long.quantile(levels)) / long.std()[:, None])
 
 
 def test_laws_do_not_depend_on_the_batch(pool):

@@ -5,15 +5,22 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import norm
+from scipy.stats import kstest, norm
 
 from diffgbm import metrics
 from diffgbm.automatic.clock import Clock
-from diffgbm.automatic.finals import mixed
 from diffgbm.automatic.mixture import owners
-from diffgbm.automatic.pool import LEAST, pool_crps, pool_terms, pool_weights, shares, spread_of
+from diffgbm.automatic.pool import LEAST, mixed, pool_crps, pool_terms, pool_weights, shares, spread_of
 from diffgbm.automatic.shape import MOST_ATOMS, ROWS_PER_ATOM, ResponseShape
-from diffgbm.automatic.verdict import LEAST_ROWS, coverage_error, helpful_pit, helpful_shapes, point_crps
+from diffgbm.automatic.verdict import (
+    LEAST_ROWS,
+    coverage_error,
+    dispersion,
+    helpful_pit,
+    helpful_shapes,
+    point_crps,
+    random_pit,
+)
 from diffgbm.calibration import recalibrated
 from diffgbm.distribution import PredictiveDistribution
 
@@ -150,7 +157,7 @@ def test_a_mixture_has_the_weighted_mean_of_its_members(weights, seed):
     rng = np.random.default_rng(seed)
     laws = [np.sort(rng.normal(size=(4, 50, 2)) + shift, axis=1) for shift in range(len(weights))]
     points = mixed(laws, weights, 1000)
-    assert points.shape == ((4, 1000, 2) if len(laws) > 1 else (4, 50, 2))
+    assert points.shape == (4, 1000, 2)
     assert (np.diff(points, axis=1) >= 0.0).all()
     expected = sum(w * law.mean(axis=1) for w, law in zip(weights, laws, strict=True))
     # a member gets a whole number of points, which moves the mean by less than its distance over their number
@@ -250,8 +257,8 @@ def normal_laws(n, width, seed=0):
 @pytest.mark.parametrize("width", [0.85, 2.0])
 def test_wrong_spread_is_corrected(width):
     law, y = normal_laws(1500, width)
-    pit = helpful_pit(law, y, seed=0)
-    np.testing.assert_array_equal(pit, np.sort(law.pit(y)))
+    pit = helpful_pit(law, y, None, seed=0)
+    assert pit is not None
     fresh, new = normal_laws(1500, width, seed=1)
     before, after = coverage_error(fresh, new), coverage_error(recalibrated(fresh, pit), new)
     # sampling error of a coverage of 1,500 rows, twice: learned and judged
@@ -261,14 +268,76 @@ def test_wrong_spread_is_corrected(width):
 
 
 def test_right_laws_are_left_alone():
-    law, y = normal_laws(1500, 1.0)
-    assert helpful_pit(law, y, seed=0) is None
+    """Or as good as alone: what is moved is within the error with which 1,500 rows know it."""
+    for seed in range(20):
+        values = helpful_pit(*normal_laws(1500, 1.0, seed), None, seed=0)
+        if values is not None:
+            for level in (0.5, 0.9):
+                covered = np.mean(np.abs(2.0 * values - 1.0) <= level)
+                assert abs(covered - level) < 3.0 * np.sqrt(level * (1.0 - level) / 1500)
 
 
 def test_few_rows_correct_nothing():
     law, y = normal_laws(LEAST_ROWS - 1, 0.3)
-    assert helpful_pit(law, y, seed=0) is None
-    assert helpful_pit(*normal_laws(LEAST_ROWS, 0.3), seed=0) is not None
+    assert helpful_pit(law, y, None, seed=0) is None
+    assert helpful_pit(*normal_laws(LEAST_ROWS, 0.3), None, seed=0) is not None
+
+
+def test_dispersion_by_hand():
+    # |2u - 1| of 500 values: shares .4, .2, .2, .1, .1 of five even bins; chi2 = 500 * 5 * (.04 + .01 + .01) = 150
+    counts = [200, 100, 100, 50, 50]
+    distance = np.repeat((np.arange(5) + 0.5) / 5, counts)
+    pit = 0.5 + 0.5 * distance * np.where(np.arange(500) % 2, 1.0, -1.0)
+    values = dispersion(pit)
+    factor = 1.0 - 4.0 / 150.0
+    expected = 0.2 + factor * (np.array(counts) / 500 - 0.2)
+    share = np.histogram(np.abs(2.0 * values - 1.0), np.linspace(0.0, 1.0, 6))[0] / len(values)
+    np.testing.assert_allclose(share, expected, atol=2.0 / len(values))
+    np.testing.assert_allclose(values + values[::-1], 1.0, atol=1e-12)
+    assert (np.diff(values) > 0.0).all()
+
+
+def test_what_chance_does_is_not_dispersion():
+    n = 1000
+    samples = [np.random.default_rng(seed).uniform(size=n) for seed in range(200)]
+    found = [dispersion(sample) for sample in samples]
+
+    def off(pit):
+        return abs(np.mean(np.abs(2.0 * pit - 1.0) <= 0.5) - 0.5)
+
+    moved = [0.0 if values is None else off(values) for values in found]
+    empirical = [off(sample) for sample in samples]
+    # more than a third of uniform samples are left alone, and the rest are moved by a part of what they show
+    assert np.mean([v is None for v in found]) > 1.0 / 3.0
+    assert np.mean(moved) < 0.5 * np.mean(empirical)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(5, 3000), st.floats(0.2, 5.0))
+def test_dispersion_of_anything_is_sorted_and_within_bounds(seed, n, shape):
+    rng = np.random.default_rng(seed)
+    values = dispersion(rng.beta(shape, shape, size=n), rng.uniform(0.1, 2.0, size=n))
+    if values is not None:
+        assert values.min() >= 0.0
+        assert values.max() <= 1.0
+        assert (np.diff(values) >= 0.0).all()
+
+
+def test_pit_of_laws_with_atoms_is_uniform():
+    rng = np.random.default_rng(0)
+    n = 4000
+    law = PredictiveDistribution.from_points(np.tile(np.repeat([0.0, 1.0, 2.0], [30, 50, 20]), (n, 1)))
+    y = rng.choice([0.0, 1.0, 2.0], p=[0.3, 0.5, 0.2], size=n)
+    assert kstest(random_pit(law, y, rng.uniform(size=n)), "uniform").pvalue > 1e-3
+
+
+def test_rows_without_weight_do_not_recalibrate():
+    wide, y_wide = normal_laws(800, 2.0)
+    right, y_right = normal_laws(800, 1.0, seed=1)
+    law = PredictiveDistribution(np.vstack([wide.values, right.values]), wide.levels)
+    y = np.concatenate([y_wide, y_right])
+    heavy, light = np.where(np.arange(1600) < 800, 1.0, 1e-9), np.where(np.arange(1600) < 800, 1e-9, 1.0)
+    assert helpful_pit(law, y, heavy, seed=0) is not None
+    assert helpful_pit(law, y, light, seed=0) is None
 
 
 def test_coverage_error_by_hand():

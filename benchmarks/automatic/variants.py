@@ -46,7 +46,7 @@ VARIANTS: Mapping[str, Callable[[Preset], Preset]] = {
     FULL: lambda preset: preset,
     "no_guides": without_guides,
     "one_bag": lambda preset: replace(preset, bags=1),
-    "no_pool": lambda preset: replace(preset, finalists=1, wild_card=False),
+    "no_pool": lambda preset: replace(preset, finalists=1, small_factor=1, wild_card=False),
     "no_recalibration": lambda preset: preset,
     "no_selection": without_selection,
 }

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgbm.automatic.contest import Candidate, Contest
-from diffgbm.automatic.pool import pool_crps, pool_weights
+from diffgbm.automatic.pool import mixed, pool_crps, pool_weights
 from diffgbm.bags import Rows, splits
 from diffgbm.model import FittedModel
 
@@ -118,30 +118,11 @@ def pooled(contest: Contest, finalists: Sequence[Finalist], cuts: Sequence[tuple
     rows = np.concatenate([cuts[b][1] for b in range(common)])
     laws = [np.concatenate(finalist.points[:common]) for finalist in finalists]
     to_y, between = contest.mean_terms(laws, rows)
-    weights = pool_weights(to_y, between)
+    weights = pool_weights(to_y, between, len(rows))
     kept = np.flatnonzero(weights).tolist()
     for i, finalist in enumerate(finalists):
         alone = pool_crps(np.eye(len(weights))[i], to_y, between)
         contest.note(finalist.candidate, f"final, weight {weights[i]:.2f}", alone, 0.0, len(rows))
     members = tuple(m for m in (finalists[i].model for i in kept) if m is not None)
-    points = mixed([laws[i] for i in kept], weights[kept])
+    points = mixed([laws[i] for i in kept], weights[kept], POINTS if len(kept) == 1 else 4 * POINTS)
     return Result(members, tuple(finalists[i].candidate for i in kept), weights[kept], points, rows)
-
-
-def mixed(laws: Sequence[Array], weights: Array, n_points: int = 4 * POINTS) -> Array:
-    """Sorted points (n, n_points, d) of the mixture of laws (n, m, d), each giving points in proportion to its weight.
-
-    Points of a member are taken at even ranks of each coordinate.
-    """
-    from diffgbm.automatic.pool import shares
-
-    if len(laws) == 1:
-        return laws[0]
-    parts = []
-    for law, count in zip(laws, shares(weights, n_points), strict=True):
-        position = (np.arange(count) + 0.5) / count * law.shape[1] - 0.5
-        low = np.clip(np.floor(position).astype(np.intp), 0, law.shape[1] - 1)
-        high = np.minimum(low + 1, law.shape[1] - 1)
-        part = np.clip(position - low, 0.0, 1.0)[None, :, None]
-        parts.append((1.0 - part) * law[:, low] + part * law[:, high])
-    return np.sort(np.concatenate(parts, axis=1), axis=1)

@@ -26,6 +26,8 @@ from diffgbm.training import read_table
 Array = NDArray[np.float64]
 
 WILD_CARD = Candidate("none", (), "edm", "large")
+SMALL = 2000
+"""Rows up to which noise models cost next to nothing, and a pool gains most from several."""
 WILD_ROWS = 2000
 """Rows from which a large noise model without any guide may be the best of all."""
 FAR_BEHIND = 2.0
@@ -132,16 +134,18 @@ def _finalists(contest: Contest, preset: Preset) -> list[Candidate]:
         if contest.stages.has(subtracted, given)
         for recipe in preset.recipes
     ] or [Candidate("none", (), recipe) for recipe in preset.recipes]
+    factor = preset.small_factor if contest.n_rows <= SMALL else 1
     shares = np.linspace(0.45, 0.6, len(preset.rungs))
     for number, (rung, share) in enumerate(zip(preset.rungs, shares, strict=True)):
         if len(candidates) <= 1 or contest.clock.over(share):
             break
-        candidates = contest.round(number, rung, candidates, float(share))
+        candidates = contest.round(number, replace(rung, keep=rung.keep * factor), candidates, float(share))
     sized = [replace(candidates[0], capacity=capacity) for capacity in preset.capacities]
     if len(sized) > 1 and not contest.clock.over(0.65):
         last = replace(preset.rungs[-1], capacity=None, keep=len(sized))
         sized = contest.round(len(preset.rungs), last, sized, 0.7)
-    finalists = [replace(candidate, capacity=sized[0].capacity) for candidate in candidates[: preset.finalists]]
+    places = preset.finalists * factor
+    finalists = [replace(candidate, capacity=sized[0].capacity) for candidate in candidates[:places]]
     if preset.wild_card and WILD_CARD not in finalists and _has_a_chance(contest):
         finalists.append(WILD_CARD)
     return finalists
@@ -174,7 +178,7 @@ def _conclude(
     first = result.members[0]
     unseen = first.laws_of(points)
     if recalibrate and isinstance(unseen, PredictiveDistribution):
-        pool = replace(pool, pit=helpful_pit(unseen, y[:, 0], contest.seed))
+        pool = replace(pool, pit=helpful_pit(unseen, y[:, 0], weights, contest.seed))
     crps = float(np.mean([contest.score(points, result.rows)]))
     return AutomaticFit(
         pool,

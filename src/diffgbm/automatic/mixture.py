@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm.automatic.pool import shares
+from diffgbm.automatic.pool import mixed, shares
 from diffgbm.automatic.shape import ResponseShape
 from diffgbm.distribution import PredictiveDistribution
 from diffgbm.engine import Draws
@@ -18,8 +18,10 @@ from diffgbm.progress import progress_bar
 
 Array = NDArray[np.float64]
 
-BLOCK = 4096
+BLOCK = 2048
 """Rows whose guides are asked together."""
+POINTS_OF_A_BAG = 55
+"""Points of a scalar law from each bag: a handful of them, with a handful of noises, is not its law."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class PooledModel:
     weights : ndarray of shape (k,)
         Their weights.
     pit : ndarray of shape (m,) or None
-        Out-of-bag PIT values by which laws are recalibrated, sorted.
+        Values, sorted, that are spread as the PIT of unseen rows is; laws are recalibrated by them.
     shapes : tuple of ResponseShape
         What each response is confined to.
     """
@@ -51,26 +53,36 @@ class PooledModel:
     def law(self, X: Array, n_points: int, index: object = None, threads: int = 1, verbose: int = 0) -> Laws:
         """Predictive laws of encoded rows (n, p)."""
         points = np.empty((len(X), n_points, self.first.n_responses))
-        counts = shares(self.weights, n_points)
-        ends = np.cumsum(counts)
         with progress_bar(len(X), "predict", verbose, "row") as bar:
             for first in range(0, len(X), BLOCK):
                 rows = slice(first, first + BLOCK)
-                memo: dict[int, Array] = {}
-                for member, count, end in zip(self.members, counts, ends, strict=True):
-                    if count == 0:  # fewer points than members
-                        continue
-                    block = np.ascontiguousarray(X[rows], dtype=np.float64)
-                    said = None if member.guide is None else member.guide.values(block, memo)
-                    points[rows, end - count : end] = member.points(
-                        block, member.recipe.sampler, int(count), threads, said=said
-                    )
-                bar.update(len(points[rows]))
+                block = np.ascontiguousarray(X[rows], dtype=np.float64)
+                points[rows] = self._points(block, n_points, threads)
+                bar.update(len(block))
         points = self.confined(points)
         if not self.first.response.is_1d:
             return JointDistribution(points, self.first.response_names, index)
         law = PredictiveDistribution.from_points(points[:, :, 0], self.first.response_names[0], index)
         return law if self.pit is None else corrected(law, self.pit)
+
+    def _points(self, X: Array, n_points: int, threads: int) -> Array:
+        """Points (n, n_points, d) of the pool's laws for a block of rows.
+
+        A scalar law of a member is made of so many points that each bag has enough, and thinned at even ranks. The
+        points of several responses belong together and are divided among the members.
+        """
+        memo: dict[int, Array] = {}
+        counts = shares(self.weights, n_points)
+        laws = []
+        for member, count in zip(self.members, counts.tolist(), strict=True):
+            said = None if member.guide is None else member.guide.values(X, memo)
+            own = max(count, POINTS_OF_A_BAG * len(member.bags)) if self.first.n_responses == 1 else count
+            if count:  # fewer points than members leave the lightest without
+                laws.append(member.points(X, member.recipe.sampler, own, threads, said=said))
+        if self.first.n_responses > 1:
+            return np.concatenate(laws, axis=1)
+        weights = self.weights[counts > 0]
+        return mixed([np.sort(law, axis=1) for law in laws], weights / weights.sum(), n_points)
 
     def confined(self, points: Array) -> Array:
         """Move points (n, m, d) to where the responses can be."""

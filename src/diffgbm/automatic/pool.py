@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 
 LEAST = 0.05
 """Members of less weight are left out: they cost time and change nothing."""
+PULL, MOST_PULL = 10.0, 0.03
+"""How strongly weights are drawn towards equal ones: a share of the CRPS, divided by the rows, and the most of it."""
 
 
 def spread_of(points: Array) -> Array:
@@ -54,13 +56,26 @@ def pool_crps(weights: Array, to_y: Array, between: Array) -> float:
     return float(weights @ to_y - 0.5 * weights @ between @ weights)
 
 
-def pool_weights(to_y: Array, between: Array) -> Array:
-    """Return the weights (k,) of the pool of least CRPS; small ones are zero."""
-    weights = _simplex_minimum(to_y, between)
+def pool_weights(to_y: Array, between: Array, n_rows: int | None = None) -> Array:
+    r"""Return the weights (k,) of the pool of least CRPS; small ones are zero.
+
+    With ``n_rows``, the number of rows that the terms are averages of, the weights are drawn towards equal ones by
+    :math:`\lambda k \lVert w - 1/k \rVert^2`, :math:`\lambda` a share of the best member's CRPS that falls with the
+    rows: few rows cannot tell good members from lucky ones.
+    """
+    share = 0.0 if n_rows is None else min(MOST_PULL, PULL / n_rows)
+    weights = _pulled_minimum(to_y, between, share)
     kept = weights >= LEAST
     out = np.zeros(len(to_y))
-    out[kept] = _simplex_minimum(to_y[kept], between[np.ix_(kept, kept)])
+    out[kept] = _pulled_minimum(to_y[kept], between[np.ix_(kept, kept)], share)
     return out / out.sum()
+
+
+def _pulled_minimum(to_y: Array, between: Array, share: float) -> Array:
+    # |w - 1/k|^2 is quadratic as well: it only changes the terms
+    k = len(to_y)
+    pull = share * k * float(np.min(to_y - 0.5 * np.diagonal(between)))
+    return _simplex_minimum(to_y - 2.0 * pull / k, between - 2.0 * pull * np.eye(k))
 
 
 def _simplex_minimum(to_y: Array, between: Array) -> Array:
@@ -102,3 +117,20 @@ def shares(weights: Array, n: int) -> NDArray[np.intp]:
     for j in np.argsort(counts - exact, kind="stable")[: n - counts.sum()]:
         counts[j] += 1
     return counts
+
+
+def mixed(laws: Sequence[Array], weights: Array, n_points: int) -> Array:
+    """Sorted points (n, n_points, d) of the mixture of laws (n, m, d), each giving points in proportion to its weight.
+
+    Points of a member are taken at even ranks of each coordinate.
+    """
+    if len(laws) == 1 and laws[0].shape[1] == n_points:
+        return laws[0]
+    parts = []
+    for law, count in zip(laws, shares(weights, n_points), strict=True):
+        position = (np.arange(count) + 0.5) / count * law.shape[1] - 0.5
+        low = np.clip(np.floor(position).astype(np.intp), 0, law.shape[1] - 1)
+        high = np.minimum(low + 1, law.shape[1] - 1)
+        part = np.clip(position - low, 0.0, 1.0)[None, :, None]
+        parts.append((1.0 - part) * law[:, low] + part * law[:, high])
+    return np.sort(np.concatenate(parts, axis=1), axis=1)

@@ -80,6 +80,8 @@ class Preset:
         Candidates that are bagged and pooled, and their bags.
     noisy_rows : int
         Rows times repeats of a final noise model, about.
+    small_factor : int
+        How many times as many candidates go on where the table is small.
     wild_card : bool
         Whether a large noise model without guides enters the finals of tables with many rows.
     """
@@ -94,6 +96,7 @@ class Preset:
     finalists: int
     bags: int
     noisy_rows: int
+    small_factor: int = 1
     wild_card: bool = False
 
 
@@ -109,6 +112,8 @@ _ALL = (
     ("none", ("mean", "cdf")),
     ("lightgbm", ()),
     ("stack", ("mean", "cdf")),
+    ("gp_rbf", ()),
+    ("mlp_wide", ()),
 )
 
 PRESETS: Mapping[str, Preset] = {
@@ -126,6 +131,7 @@ PRESETS: Mapping[str, Preset] = {
         2,
         4,
         200_000,
+        2,
         True,
     ),
     "best": Preset(
@@ -139,6 +145,7 @@ PRESETS: Mapping[str, Preset] = {
         3,
         8,
         300_000,
+        2,
         True,
     ),
 }

@@ -114,7 +114,7 @@ def fit_stages(
         report(f"first stage: {name}")
         members[name] = first_stage(name, n, gp_rows).cross_fit(task)
         stages.errors[name] = _error(task, members[name])
-    stages.fitted["lightgbm"] = members["lightgbm"]
+    stages.fitted.update(members)
     stages.fitted["stack"] = combined(list(members.values()), task.y, task.weights)
     stages.errors["stack"] = _error(task, stages.fitted["stack"])
     if with_cdf and not clock.over(0.35):
