@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-BLOCK = 1 << 20
-"""Numbers of a block (8 MB)."""
+BLOCK = 1 << 18
+"""Numbers of a block (2 MB)."""
 MAPPED_BYTES = 1 << 28
 """A memory map larger than this gives its pages back as they have been read."""
 _ZERO = 1e-35
@@ -150,3 +150,10 @@ class BlockDataset(lgb.Dataset):
             values.append(column if dense else column[listed])
             positions.append(every if dense else every[listed])
         return values, positions
+
+    def _init_from_sample(self, sample_data: list[Array], sample_indices: list[Any], *counts: int) -> lgb.Dataset:
+        # the caller holds the sample until all rows are binned; it is of no use any more
+        found = super()._init_from_sample(sample_data, sample_indices, *counts)
+        sample_data.clear()
+        sample_indices.clear()
+        return found

@@ -84,11 +84,13 @@ class NoisyRows:
             return None
         return self._all(self.weights_at, ())
 
-    def labels(self) -> NDArray[np.float32]:
-        """Return the targets as LightGBM keeps them: shape (d, n_repeats m)."""
-        found = np.empty((self.y.shape[1], len(self)), dtype=np.float32)
+    def labels(self) -> list[NDArray[np.float32]]:
+        """Return the targets as LightGBM keeps them: d arrays of length ``n_repeats m``."""
+        found = [np.empty(len(self), dtype=np.float32) for _ in range(self.y.shape[1])]
         for part in ranges(len(self), block_length(_TEMPORARIES)):
-            found[:, part] = self.targets_at(np.arange(part.start, part.stop)).T
+            targets = self.targets_at(np.arange(part.start, part.stop))
+            for own, values in zip(found, targets.T, strict=True):
+                own[part] = values
         return found
 
     def states_at(self, position: Rows) -> Array:
@@ -202,12 +204,12 @@ def train_boosters(
     # times and noise are binned by now
     del train, valid
     boosters = []
-    for j, label in enumerate(labels):
-        data.set_label(label)
+    for j in range(len(labels)):
+        _set_label(data, labels, j)
         callbacks: list[Callable[..., Any]] = [_ticker(tick, stop)]
         valid_sets = []
         if held_out is not None and valid_labels is not None:
-            held_out.set_label(valid_labels[j])
+            _set_label(held_out, valid_labels, j)
             valid_sets = [held_out]
             assert early_stopping_rounds is not None
             callbacks.append(lgb.early_stopping(early_stopping_rounds, verbose=False))
@@ -218,8 +220,8 @@ def train_boosters(
 
 def _dataset(
     rows: NoisyRows, params: dict[str, Any], categorical: list[int], reference: lgb.Dataset | None = None
-) -> tuple[lgb.Dataset, NDArray[np.float32]]:
-    """Bin rows; return them with the labels of each response (d, n)."""
+) -> tuple[lgb.Dataset, list[NDArray[np.float32]]]:
+    """Bin rows; return them with the labels of each response, d of length n."""
     labels = rows.labels()
     data = BlockDataset(
         _RowSequence(rows),
@@ -230,6 +232,12 @@ def _dataset(
         reference=reference,
     ).construct()
     return data, labels
+
+
+def _set_label(data: lgb.Dataset, labels: list[NDArray[np.float32]], response: int) -> None:
+    """Hand a response over to LightGBM, which copies it twice; one copy is enough."""
+    data.set_label(labels[response])
+    labels[response] = data.label = np.empty(0, dtype=np.float32)
 
 
 def _ticker(tick: Callable[[float | None], None], stop: Callable[[], bool] | None) -> Callable[[Any], None]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import lightgbm as lgb
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
+from diffgbm.blocks import BlockDataset, MatrixSequence, is_large_map, map_rows
 from diffgbm.engine import TreeSum
 from diffgbm.engine.forest import CannotCollapse
 from diffgbm.engine.stored import AnyBooster
@@ -30,10 +32,11 @@ class BoosterAverage:
     """
 
     models: tuple[tuple[AnyBooster, ...], ...]
-    averages: tuple[Callable[[Array], Array], ...] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "averages", tuple(map(_average, self.models)))
+    @cached_property
+    def averages(self) -> tuple[Callable[[Array], Array], ...]:
+        """The mean of each response, made when first asked for: fitting needs no compiled code."""
+        return tuple(map(_average, self.models))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # the averages are made from the boosters: they are not stored twice
@@ -63,13 +66,7 @@ class LightGBMMean:
     def cross_fit(self, task: Task) -> CrossFitted:
         """Fit one model for each fold and response."""
         params, rounds, patience = _lightgbm_params(self.params, task.seed, task.n_jobs)
-        data = lgb.Dataset(
-            task.X,
-            label=task.y[:, 0],
-            params=params,
-            categorical_feature=list(task.categorical),
-            free_raw_data=False,
-        ).construct()
+        data = _binned(task, params)
         clean = np.empty((task.repeats, *task.y.shape))
         models: list[list[lgb.Booster]] = [[] for _ in range(task.y.shape[1])]
         for r, folds in enumerate(task.folds):
@@ -80,11 +77,20 @@ class LightGBMMean:
                 for j in range(task.y.shape[1]):
                     valid = None if stop is None else _subset(task, data, stop, j)
                     booster = _train(params, _subset(task, data, fitted, j), rounds, valid, patience)
-                    clean[r, held_out, j] = booster.predict(task.X[held_out], num_threads=task.n_jobs)
+                    predict: Callable[[Array], Any] = partial(booster.predict, num_threads=task.n_jobs)
+                    clean[r, held_out, j] = map_rows(predict, task.X, held_out)
                     models[j].append(booster)
                 task.tick()
         average, gained = combine(task, clean)
         return CrossFitted(BoosterAverage(tuple(map(tuple, models))), average, gained)
+
+
+def _binned(task: Task, params: dict[str, Any]) -> lgb.Dataset:
+    """Bin all rows; those of a large map on disk block by block, with the same result."""
+    options: dict[str, Any] = {"label": task.y[:, 0], "params": params, "categorical_feature": list(task.categorical)}
+    if is_large_map(task.X):
+        return BlockDataset(MatrixSequence(task.X), seeded=True, **options).construct()
+    return lgb.Dataset(task.X, free_raw_data=False, **options).construct()
 
 
 def _subset(task: Task, data: lgb.Dataset, rows: NDArray[np.intp], response: int) -> lgb.Dataset:
