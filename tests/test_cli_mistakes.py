@@ -241,7 +241,7 @@ def test_output_is_whole_or_not_at_all(ending, old, error, folder, run, tmp_path
 
 
 def test_what_nobody_can_mend_is_not_hidden(monkeypatch, folder):  # noqa: F811
-    def broken(path):
+    def broken(path, trusted):
         raise ZeroDivisionError("a fault of ours")
 
     monkeypatch.setattr(commands, "load", broken)

@@ -16,6 +16,9 @@ from diffgbm.optional import need
 
 Array = NDArray[np.float64]
 
+ROWS_AT_ONCE = 100_000
+"""Rows of a table that is read whole, piece by piece."""
+
 
 def training_table(path: Path, targets: Sequence[str], drop: Sequence[str]) -> tuple[Any, Any]:
     """Read a table for training: the features, and the targets as a named series or, if several, a table."""
@@ -44,9 +47,7 @@ def _feature(path: Path, name: str, column: Any) -> Any:
     arrow = need("pyarrow")
     types = arrow.types
     kind = column.type
-    if _is_text(kind):
-        return column.cast(arrow.string()).dictionary_encode()
-    if types.is_dictionary(kind) and _is_text(kind.value_type):
+    if is_text(kind):
         return column.cast(arrow.string()).dictionary_encode()
     if types.is_temporal(kind):
         raise TableFileError(
@@ -56,8 +57,10 @@ def _feature(path: Path, name: str, column: Any) -> Any:
     return _numbers(path, name, column)
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Whether a column of this type holds text, plain or as a dictionary."""
     types = need("pyarrow").types
+    kind = kind.value_type if types.is_dictionary(kind) else kind
     is_view = getattr(types, "is_string_view", lambda kind: False)
     return bool(types.is_string(kind) or types.is_large_string(kind) or is_view(kind))
 
@@ -123,17 +126,36 @@ def pieces(
         if len(piece) == 0:
             continue
         empty = False
-        X = {name: _known_feature(path, name, piece.column(name), levels) for name, levels in categories.items()}
+        X = {name: known_feature(path, name, piece.column(name), levels) for name, levels in categories.items()}
         yield need("pyarrow").table(X), piece
     if empty:
         raise TableFileError(f"{path}: there are no rows.")
+
+
+def observed_table(model: Model, path: Path) -> tuple[Any, Array]:
+    """Read a whole table that holds the targets: the model's columns as it knows them, and the targets (n, d)."""
+    names = members(model)[0].response_names
+    X: list[Any] = []
+    y: list[Array] = []
+    for part, piece in pieces(model, path, ROWS_AT_ONCE, targets=names):
+        before = sum(len(values) for values in y)
+        y.append(np.column_stack([target_values(path, name, piece.column(name), before) for name in names]))
+        X.append(part)
+    return need("pyarrow").concat_tables(X), np.concatenate(y)
+
+
+def target_table(path: Path, names: Sequence[str]) -> Array:
+    """Read the targets (n, d) of a table."""
+    require(path, column_names(path), names)
+    whole = read_table(path, list(names))
+    return np.column_stack([target_values(path, name, whole.column(name)) for name in names])
 
 
 def _has_text(levels: Any) -> bool:
     return levels is not None and any(isinstance(level, str) for level in levels)
 
 
-def _known_feature(path: Path, name: str, column: Any, levels: Any) -> Any:
+def known_feature(path: Path, name: str, column: Any, levels: Any) -> Any:
     """Prepare a feature for a model that knows it."""
     arrow = need("pyarrow")
     if not _has_text(levels):

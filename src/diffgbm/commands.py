@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm.columns import feature_names, pieces, target_values, training_table
+from diffgbm.columns import feature_names, observed_table, pieces, target_table, target_values, training_table
 from diffgbm.comparison import compared, comparison
 from diffgbm.errors import DiffGBMWarning, check_count, known
 from diffgbm.estimator import DiffGBM
@@ -26,6 +26,7 @@ from diffgbm.optional import need
 from diffgbm.options import RECIPES, USUAL, estimator_of, quantile_levels, seconds, settings
 from diffgbm.persistence import load
 from diffgbm.progress import progress_bar
+from diffgbm.reporting import report as write_report
 from diffgbm.tuning import DiffGBMCV
 from diffgbm.whole_files import check_folder
 
@@ -56,6 +57,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 Jobs = Annotated[int, typer.Option(help="Threads; -1 takes all cores.")]
+Trust = Annotated[
+    list[str],
+    typer.Option("--trust", help="Type of a regressor inside the model file that may be loaded; repeat for several."),
+]
 Set = Annotated[
     list[str], typer.Option("--set", help="Argument of the estimator, e.g. num_leaves=63; repeat for several.")
 ]
@@ -165,6 +170,7 @@ def predict(
     mean: Annotated[bool, typer.Option("--mean", help="The mean.")] = False,
     prob_below: Annotated[float | None, typer.Option(help="The probability of at most this value.")] = None,
     keep: Keep = [],  # noqa: B006
+    trust: Trust = [],  # noqa: B006
     jobs: Jobs = -1,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -178,7 +184,7 @@ def predict(
         raise TableFileError(f"--prob-below must be a finite number; got {prob_below:g}.")
     if levels is None and interval is None and prob_below is None and not mean:
         mean, interval = True, 0.9
-    loaded = loaded_model(model, jobs)
+    loaded = loaded_model(model, trust, jobs)
 
     def columns(X: Any) -> dict[str, Array]:
         law = loaded.predict_distribution(X)
@@ -205,6 +211,7 @@ def sample(
     output: Output,
     n: Annotated[int, typer.Option("-n", "--samples", help="Samples for each row.")] = 1000,
     keep: Keep = [],  # noqa: B006
+    trust: Trust = [],  # noqa: B006
     seed: Seed = 0,
     jobs: Jobs = -1,
     quiet: Quiet = False,
@@ -214,7 +221,7 @@ def sample(
     silence(quiet)
     check_count("--samples", n, 1)
     check_count("--seed", seed, 0)
-    loaded = loaded_model(model, jobs)
+    loaded = loaded_model(model, trust, jobs)
     first = 0
 
     def columns(X: Any) -> dict[str, Array]:
@@ -227,10 +234,17 @@ def sample(
 
 
 @app.command()
-def evaluate(model: ModelFile, table: TableFile, jobs: Jobs = -1, quiet: Quiet = False, as_json: Json = False) -> None:
+def evaluate(
+    model: ModelFile,
+    table: TableFile,
+    trust: Trust = [],  # noqa: B006
+    jobs: Jobs = -1,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
     """Score a model on a table that holds the target: CRPS, skill, coverage, calibration."""
     silence(quiet)
-    loaded = loaded_model(model, jobs)
+    loaded = loaded_model(model, trust, jobs)
     names = members(loaded)[0].response_names
     scores = Scores(names)
     with progress_bar(None, "evaluate", not (quiet or as_json), "row") as bar:
@@ -244,9 +258,56 @@ def evaluate(model: ModelFile, table: TableFile, jobs: Jobs = -1, quiet: Quiet =
 
 
 @app.command()
-def inspect(model: ModelFile, as_json: Json = False) -> None:
+def report(
+    model: ModelFile,
+    table: TableFile,
+    output: Output,
+    train: Annotated[
+        Path | None, typer.Option(help="Table that the model learned from: its responses are the climatology.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
+    importance_rows: Annotated[int, typer.Option(help="Rows between which features are shuffled, at most.")] = 2000,
+    repeats: Annotated[int, typer.Option(help="How often each feature is shuffled.")] = 5,
+    rows_shown: Annotated[int, typer.Option(help="Rows whose densities are in the file, at most.")] = 200,
+    trust: Trust = [],  # noqa: B006
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Write what a model is worth on a table that holds the target: one HTML file that needs no network."""
+    silence(quiet)
+    check_folder(output)
+    for option, value, low in (("--importance-rows", importance_rows, 2), ("--repeats", repeats, 1)):
+        check_count(option, value, low)
+    check_count("--rows-shown", rows_shown, 1)
+    check_count("--seed", seed, 0)
+    loaded = loaded_model(model, trust, jobs)
+    X, y = observed_table(loaded, table)
+    found = write_report(
+        loaded,
+        X,
+        y,
+        output,
+        y_train=None if train is None else target_table(train, members(loaded)[0].response_names),
+        title=title,
+        importance_rows=importance_rows,
+        n_repeats=repeats,
+        rows_shown=rows_shown,
+        file_bytes=model.stat().st_size,
+        seed=seed,
+        verbose=int(not quiet and not as_json),
+    )
+    said = {r.name: {"crps": r.model.crps, "skill": r.model.skill} for r in found.facts.responses}
+    bytes_written = output.stat().st_size
+    text = f"{output}: {len(y):,} rows, {bytes_written / 1e6:.2f} MB."
+    say({"output": str(output), "rows": len(y), "bytes": bytes_written, "targets": said}, text, quiet, as_json)
+
+
+@app.command()
+def inspect(model: ModelFile, trust: Trust = [], as_json: Json = False) -> None:  # noqa: B006
     """Say what a model file holds."""
-    found = {"file": str(model), **facts(load(model)), "bytes": model.stat().st_size}
+    found = {"file": str(model), **facts(opened(model, trust)), "bytes": model.stat().st_size}
     lines = (f"{name:<10} {', '.join(map(str, v)) if isinstance(v, list) else v}" for name, v in found.items())
     say(found, "\n".join(lines), False, as_json)
 
@@ -261,9 +322,14 @@ def demo(output: Annotated[Path, typer.Option("--output", "-o", help="Picture to
     run_demo(str(output))
 
 
-def loaded_model(path: Path, jobs: int) -> Model:
+def opened(path: Path, trust: Sequence[str]) -> Model:
+    """Load a model: the one place where a command does."""
+    return load(path, trusted=trust)
+
+
+def loaded_model(path: Path, trust: Sequence[str], jobs: int) -> Model:
     """Load a model to be asked with ``jobs`` threads."""
-    model = load(path)
+    model = opened(path, trust)
     set_jobs(model, jobs)
     feature_names(model)
     return model

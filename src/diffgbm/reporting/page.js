@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("report-data").textContent);
-  const W = 620, H = 330, LEFT = 14, RIGHT = 14, TOP = 44, BOTTOM = 48;
+  const H = 330, LEFT = 14, RIGHT = 14, TOP = 44, BOTTOM = 48;
 
   const nice = (low, high, most) => {
     const rough = (high - low) / (most - 1), unit = 10 ** Math.floor(Math.log10(rough));
@@ -31,7 +31,7 @@
     const input = root.querySelector("input[type=number]"), same = root.querySelector("input[type=checkbox]");
     const said = root.querySelector(".said"), table = root.querySelector(".values tbody");
     const buttons = [...root.querySelectorAll("button[data-row]")];
-    let current = -1;
+    let current = -1, W = 620;
 
     const add = (name, attributes, text) => {
       const element = document.createElementNS(space, name);
@@ -43,6 +43,9 @@
 
     const draw = (row) => {
       svg.replaceChildren();
+      // drawn in the screen's own units, so that texts keep their size on a phone
+      W = Math.round(Math.min(Math.max(svg.clientWidth || 620, 300), 620));
+      svg.setAttribute("viewBox", `0 0 ${W} ${H}`);
       const [low, high] = same.checked ? response.range : row.range;
       const x = (v) => LEFT + (v - low) / (high - low) * (W - LEFT - RIGHT);
       const base = H - BOTTOM, tall = H - TOP - BOTTOM;
@@ -56,7 +59,7 @@
         });
       }
       const step = (list) => (list.length > 1 ? list[1] - list[0] : 1);
-      const ticks = nice(low, high, 7);
+      const ticks = nice(low, high, W < 450 ? 5 : 7);
       add("line", { class: "axis", x1: LEFT, y1: base, x2: W - RIGHT, y2: base });
       for (const t of ticks) {
         add("line", { class: "axis", x1: x(t).toFixed(1), y1: base, x2: x(t).toFixed(1), y2: base + 4 });
@@ -138,5 +141,8 @@
     });
     same.addEventListener("change", () => draw(response.rows[current]));
     choose(nearest(Number(buttons[0].dataset.row)));
+    new ResizeObserver(() => {
+      if (Math.abs(Math.min(Math.max(svg.clientWidth, 300), 620) - W) > 4) draw(response.rows[current]);
+    }).observe(svg);
   }
 })();

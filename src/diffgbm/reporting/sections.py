@@ -12,6 +12,7 @@ from diffgbm.reporting.facts import POINTS, Contender, ReportFacts, ResponseFact
 from diffgbm.reporting.groups import Grouping
 from diffgbm.reporting.markup import facts_table, figure, key_of, note, pair, section, table
 from diffgbm.reporting.scores import MAIN
+from diffgbm.reporting.shown import SMOOTH
 from diffgbm.reporting.words import aligned, number, percent, shortened, size
 
 BARS = 12
@@ -160,11 +161,12 @@ def densities(facts: ReportFacts, response: ResponseFacts, key: str) -> str:
     which = f"all {n:,} rows" if embedded == n else f"{embedded:,} of {n:,} rows, the named ones and others at random"
     intro = (
         f"Best and worst are by CRPS, narrowest and widest by the {percent(MAIN, 0)} interval, typical is in the "
-        f"middle of both. Rows count from 1. This file holds {which}."
+        f"middle of both. Rows count from 1. Densities are smoothed over {percent(SMOOTH, 0)} of their "
+        f"standard deviation. This file holds {which}."
     )
     picker = (
-        f'<fieldset class="picker"><legend>Row</legend>{buttons}'
-        f'<label>number <input type="number" min="1" max="{n}" step="1" aria-describedby="said-{key}"></label>'
+        f'<fieldset class="picker"><legend>Choose a row</legend>{buttons}'
+        f'<label>row <input type="number" min="1" max="{n}" step="1" aria-describedby="said-{key}"></label>'
         '<button type="button" data-step="-1" aria-label="previous row">←</button>'
         '<button type="button" data-step="1" aria-label="next row">→</button>'
         '<label><input type="checkbox" checked> same axis for all rows</label></fieldset>'

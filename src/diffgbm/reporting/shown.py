@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 
 from diffgbm.distribution import PredictiveDistribution
 from diffgbm.plotting.laws import density_grid
@@ -16,6 +17,8 @@ Positions = NDArray[np.intp]
 
 ATOM = 0.02
 """Probability that makes points which coincide a point mass."""
+SMOOTH = 0.1
+"""Standard deviations over which a density is smoothed at least, where it is drawn."""
 MARKS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles that are marked."""
 
@@ -94,7 +97,17 @@ def picture(law: PredictiveDistribution, observed: float) -> Picture:
     levels = (np.cumsum(mass[smooth]) - 0.5 * mass[smooth]) / share
     rest = PredictiveDistribution(values[smooth][None], levels) if len(atoms) else law
     grid = density_grid(rest, np.append(atoms, observed), even=81, own=64)
-    return Picture(grid, share * rest.pdf(grid[None])[0], atoms, masses, quantiles)
+    return Picture(grid, share * _smooth_density(rest, grid), atoms, masses, quantiles)
+
+
+def _smooth_density(law: PredictiveDistribution, grid: Array) -> Array:
+    """Density of one row on a grid (k,), with no kernel narrower than ``SMOOTH`` standard deviations.
+
+    Trees make laws with needles that hold little probability, and would hide everything else in a picture.
+    """
+    mass, width = law._kernels
+    width = np.maximum(width[0], SMOOTH * law.std()[0])
+    return np.asarray(norm.pdf(grid[:, None], law.values[0], width) @ mass)
 
 
 def shown_rows(
