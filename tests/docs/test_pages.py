@@ -1,0 +1,161 @@
+"""The documentation's own text: its code runs, prints what it shows, and names what exists."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+
+import diffgbm
+from diffgbm import dask, engine, metrics, plotting
+from pages import DOCS, blocks, run, same_output
+
+sys.path.insert(0, str(DOCS / "_ext"))
+
+import gallery_order
+import measured
+import source_lines
+
+plt = pytest.importorskip("matplotlib.pyplot")
+
+
+@pytest.fixture
+def table():
+    """What pages other than the start take for granted."""
+    X, y = load_diabetes(return_X_y=True)
+    return {"X": X[:200], "y": y[:200], "X_new": X[200:260], "y_new": y[200:260]}
+
+
+def test_five_minutes_print_what_they_show(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    plt.switch_backend("Agg")
+    results = run("start.md", {})
+    assert sum(block.shown is not None for block, _ in results) >= 8
+    for block, printed in results:
+        assert same_output(block.shown or "", printed), f"start.md, line {block.line}, prints\n{printed}"
+    assert plt.get_fignums()
+    plt.close("all")
+
+
+@pytest.mark.parametrize(("page", "count"), [("choosing.md", 1), ("adapters.md", 1)])
+def test_code_of_other_pages_runs(page, count, table):
+    if page == "adapters.md":
+        pytest.importorskip("skpro")
+    assert len(run(page, table)) == count
+
+
+def test_migrated_code_gives_what_it_names(table):
+    names = dict(table)
+    assert len(run("migrating.md", names)) == 6
+    n = len(table["X_new"])
+    assert names["y_samples"].shape == names["s"].shape == names["samples"].shape == (100, n)
+    assert names["interval"].shape == (n, 2)
+    assert names["q"].shape == (n, 3)
+    assert np.all((names["lower"] < names["upper"]) & (names["p"] >= 0) & (names["p"] <= 1))
+    assert len(names["law"]) == n
+    assert np.isfinite(names["nll"])
+
+
+def test_outputs_that_differ_are_told_apart():
+    assert same_output("a 10.0 [5]\n", "a  10.4 [5]")
+    assert not same_output("a 10.0\n", "a 12.0\n")
+    assert not same_output("a 10.0\n", "b 10.0\n")
+    assert not same_output("", "printed\n")
+    assert not same_output("1 2\n", "1\n")
+
+
+def referenced() -> set[str]:
+    """Full names in the lists of the reference."""
+    names, module = set(), ""
+    for line in (DOCS / "reference" / "index.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith(".. currentmodule::"):
+            module = line.split()[-1]
+        elif re.fullmatch(r"   [\w.]+", line):
+            names.add(f"{module}.{line.strip()}")
+    return names
+
+
+@pytest.mark.parametrize("module", [diffgbm, metrics, plotting, dask, engine], ids=lambda m: m.__name__)
+def test_every_public_name_is_in_the_reference(module):
+    plain = {"__version__", "metrics"}
+    public = {f"{module.__name__}.{name}" for name in module.__all__ if name not in plain}
+    assert public - referenced() == set()
+
+
+def test_the_reference_names_what_exists():
+    for name in referenced():
+        if "skpro" in name:
+            pytest.importorskip("skpro")
+        assert source_lines.locate(name).last > 0
+
+
+def test_public_functions_of_metrics_are_listed():
+    own = {n for n, f in vars(metrics).items() if callable(f) and getattr(f, "__module__", "") == metrics.__name__}
+    helpers = {"Ensemble", "KSTest", "Law", "as_law", "central_interval"}
+    assert {n for n in own if not n.startswith("_")} - helpers == set(metrics.__all__)
+
+
+def test_lines_are_those_of_the_object():
+    place = source_lines.locate("diffgbm.paths.PathPoint.wronskian")
+    source = (DOCS.parent / "src" / place.file).read_text(encoding="utf-8").splitlines()
+    assert source[place.first - 1].strip() == "@property"
+    assert source[place.last - 1].strip() == "return self.alpha * self.d_beta - self.d_alpha * self.beta"
+    assert source_lines.locate("diffgbm.paths.PATHS").module == "diffgbm.paths"
+
+
+@pytest.mark.parametrize("name", ["diffgbm.paths.PathPoint.nothing", "diffgbm.nothing", "nothing.at.all"])
+def test_a_name_that_does_not_exist_is_refused(name):
+    with pytest.raises(LookupError, match="does not exist"):
+        source_lines.locate(name)
+
+
+def test_pages_link_to_lines_that_exist():
+    linked = [
+        name.rpartition("<")[2].rstrip(">")
+        for page in DOCS.glob("*.md")
+        for name in re.findall(r"\{lines\}`([^`]+)`", page.read_text(encoding="utf-8"))
+    ]
+    assert len(linked) > 15
+    for name in linked:
+        assert source_lines.locate(name).first >= 1
+
+
+def test_every_example_has_its_place():
+    files = {path.name for path in (DOCS.parent / "examples").glob("plot_*.py")}
+    assert set(gallery_order.LESSONS) == files
+
+
+def test_measured_table_is_made_of_complete_data_sets(tmp_path):
+    def line(data_set, family, fold, crps):
+        scores = {f"coverage_error_{q}": 0.1 for q in (50, 90, 95)} | {"crps": crps, "crpss": 1 - crps}
+        return {
+            "data_set": data_set,
+            "family": family,
+            "fold": fold,
+            "metrics": scores,
+            "fit_cpu_seconds": 1.0,
+            "sample_cpu_seconds": 0.2,
+            "n_test": 100,
+            "budget": {"n_trials_finite": 12},
+        }
+
+    rows = [line("whole", f, k, 0.2 + 0.1 * i) for i, f in enumerate(measured.RECIPES) for k in range(5)]
+    rows += [line("part", f, k, 0.9) for f in list(measured.RECIPES)[:-1] for k in range(5)]
+    file = tmp_path / "lines.jsonl"
+    file.write_text("\n".join(map(measured.json.dumps, rows)))
+    table = measured.table(measured.read_lines(file))
+    first = table.splitlines()[2]
+    assert first.split(" | ")[1:] == ["0.800", "1.000", "0.100", "0.100", "0.100", "1.0", "2.00 |"]
+    assert table.splitlines()[3].split(" | ")[2] == "1.500"
+    assert "whole" in table
+    assert "part " not in table
+    with pytest.raises(ValueError, match="no data set"):
+        measured.table({})
+
+
+def test_blocks_know_their_lines_and_outputs():
+    first = blocks("start.md")[0]
+    text = (DOCS / "start.md").read_text(encoding="utf-8").splitlines()
+    assert text[first.line - 1] == first.code.splitlines()[0]
+    assert first.shown is None
