@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from urllib.parse import urlparse
 
@@ -45,6 +45,8 @@ def the_client(client: Any = None) -> Any:
             ) from None
     if not isinstance(client, distributed.Client) or client.asynchronous:
         raise TypeError(f"client must be a dask.distributed.Client that is not asynchronous; got {client!r}.")
+    if client.status != "running":
+        raise ClusterError(f"The Dask client is not connected: its status is {client.status!r}.")
     return client
 
 
@@ -99,12 +101,15 @@ class Crew:
         Threads of each worker.
     born : dict of str
         What tells a worker from another that came back at its address.
+    made : list of Future
+        What was asked of them, to be let go of.
     """
 
     client: Any
     places: tuple[str, ...]
     threads: dict[str, int]
     born: dict[str, str]
+    made: list[Future] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(cls, client: Any, rows: Sequence[int], threads: dict[str, int]) -> Crew:
@@ -121,10 +126,7 @@ class Crew:
 
     def per_part(self, function: Callable[..., Any], *columns: Sequence[Any], **common: Any) -> list[Future]:
         """Call ``function`` for each partition, with its entries of ``columns``, where it is held."""
-        return [
-            self.client.submit(function, *row, **common, workers=[at], allow_other_workers=False, pure=False)
-            for at, *row in zip(self.places, *columns, strict=True)
-        ]
+        return [self.at(at, function, *row, **common) for at, *row in zip(self.places, *columns, strict=True)]
 
     def per_worker(
         self, function: Callable[..., Any], *columns: Sequence[Any], time_out: int = TIME_OUT, **common: Any
@@ -135,9 +137,22 @@ class Crew:
         for at in self.workers:
             own = [[v for v, place in zip(column, self.places, strict=True) if place == at] for column in columns]
             here = {"link": links.get(at), "threads": self.threads[at], "is_first": at == self.places[0]}
-            options = {"workers": [at], "allow_other_workers": False, "pure": False}
-            futures.append(self.client.submit(function, *own, **here, **common, **options))
+            futures.append(self.at(at, function, *own, **here, **common))
         return futures
+
+    def at(self, address: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Future:
+        """Call ``function`` on one worker."""
+        where = {"workers": [address], "allow_other_workers": False, "pure": False}
+        self.made.append(self.client.submit(function, *arguments, **options, **where))
+        return self.made[-1]
+
+    def keep_only(self, *kept: Sequence[Future]) -> None:
+        """Let go of everything else that was asked for, so that the workers can forget it."""
+        keys = {future.key for futures in kept for future in futures}
+        for future in self.made:
+            if future.key not in keys:
+                future.release()
+        self.made[:] = [future for future in self.made if future.key in keys]
 
     def split(self, futures: Sequence[Future], pick: Callable[[Any, int], Any]) -> list[Future]:
         """Return for each partition ``pick(result of its worker, number among that worker's partitions)``."""
@@ -169,10 +184,11 @@ class Crew:
 
     def _result(self, future: Future, futures: Sequence[Future]) -> Any:
         timed_out = need("distributed").TimeoutError
-        while not self.lost():
+        while True:
             with suppress(timed_out):
                 return future.result(timeout=TRANSFER)
-        self._fail(futures, [])
+            if self.lost():
+                self._fail(futures, [])
 
     def _links(self, time_out: int) -> dict[str, Link]:
         workers = self.workers

@@ -62,7 +62,7 @@ def fit_on_cluster(
     delayed = need("dask").delayed
     read = [delayed(facts_of)(*row, i, cat_idx, owner) for i, row in enumerate(zip(*columns, strict=True))]
     # nothing is kept on the workers yet, so that Dask itself makes up for one that is lost
-    facts = client.gather(client.compute(read, workers=list(threads)))
+    facts = client.gather(client.compute(read, workers=list(threads), allow_other_workers=True))
     features, response = whole_table(facts, owner)
     starts = np.cumsum([0, *(f.n_rows for f in facts)])
     filled = [i for i, f in enumerate(facts) if f.counted]
@@ -72,15 +72,20 @@ def fit_on_cluster(
     _check_options(params, plan, owner)
     rows = [facts[i].counted for i in filled]
     crew = Crew.of(client, rows, threads)
-    parts = []
+    parts = crew.made
     for at, i in zip(crew.places, filled, strict=True):
         part = delayed(encode)(*(c[i] for c in columns), i, int(starts[i]), features, response, owner)
-        parts.append(client.compute(part, workers=[at], allow_other_workers=False))
-    crew.wait(parts)
+        # a wish and no order: the user's own tasks must not be bound to a worker that may die
+        parts.append(client.compute(part, workers=[at], allow_other_workers=True))
     seeds = np.random.SeedSequence(params["seed"]).spawn(5)
-    table = Table(crew, parts, rows, features.categorical, seeds[0])
-    guide, own = _residuals(table, plan, params)
-    recipe, boosters = _noise_model(table, own, params, seeds[1:])
+    table = Table(crew, list(parts), rows, features.categorical, seeds[0])
+    try:
+        crew.wait(parts)
+        guide, own = _residuals(table, plan, params)
+        crew.keep_only(table.parts, own)
+        recipe, boosters = _noise_model(table, own, params, seeds[1:])
+    finally:
+        crew.keep_only()
     mix, engine, n_jobs = params["bag_mix"], params["engine"], params["n_jobs"]
     return FittedModel(features, response, guide, recipe, (boosters,), mix, engine, n_jobs)
 
@@ -96,7 +101,7 @@ def _fit_alone(
     delayed = need("dask").delayed
     at = next(iter(threads))
     task = delayed(_fit_in_memory)(dict(params), *columns, cat_idx, threads[at])
-    model, told = client.compute(task, workers=[at]).result()
+    model, told = client.compute(task, workers=[at], allow_other_workers=True).result()
     for message in told:
         warnings.warn(message, DiffGBMWarning, stacklevel=5)
     return model

@@ -141,7 +141,7 @@ def _cross_fit(table: Table, stage: Any, targets: Sequence[Future], params: Mapp
     crew.wait(fitted)
     clean = crew.split(fitted, _clean)
     average = crew.per_part(np.mean, clean, axis=0)
-    (texts,) = crew.results([crew.client.submit(_texts, fitted[0], workers=crew.workers[:1], pure=False)])
+    (texts,) = crew.results([crew.at(crew.workers[0], _texts, fitted[0])])
     models = BoosterAverage(tuple(tuple(StoredBooster(text) for text in own) for own in texts))
     gained = np.zeros(len(texts))
     if repeats > 1:
