@@ -119,7 +119,7 @@ class MatrixSequence(BlockSequence):
 class BlockDataset(lgb.Dataset):
     """A data set of one ``BlockSequence``, with the bins of the matrix of all its rows.
 
-    LightGBM finds bins in a sample of the rows, and holds that sample four times; here it is held once. ``seeded``
+    LightGBM finds bins in a sample of the rows, and holds it two and a half times; here it is held once. ``seeded``
     draws the sample that LightGBM draws from a matrix, where the parameter ``seed`` decides it, as of sequences it does
     not.
     """
@@ -156,4 +156,6 @@ class BlockDataset(lgb.Dataset):
         found = super()._init_from_sample(sample_data, sample_indices, *counts)
         sample_data.clear()
         sample_indices.clear()
+        # subsets have the parameters that any data set has
+        self._seeded = False
         return found

@@ -74,7 +74,10 @@ def read_pieces(
 
 
 def _existing(path: Path) -> str:
-    """Return the kind of a file that is there and not empty."""
+    """Return the kind of a file that is there and not empty; a folder holds Parquet files."""
+    if path.is_dir():
+        _parts(path)
+        return "parquet"
     kind = kind_of(path)
     if not path.is_file():
         raise TableFileError(f"{path}: there is no such file.")
@@ -83,11 +86,21 @@ def _existing(path: Path) -> str:
     return kind
 
 
+def _parts(path: Path) -> list[Path]:
+    """Return the files of a Parquet table in order: itself, or all in a folder; what begins with a dot or _ is none."""
+    if not path.is_dir():
+        return [path]
+    found = [part for part in sorted(path.rglob("*.parquet")) if part.name[0] not in "._"]
+    if not found:
+        raise TableFileError(f"{path}: there is no .parquet file in this folder.")
+    return found
+
+
 def _names(path: Path) -> list[str]:
     kind, pyarrow = _existing(path), need("pyarrow")
     try:
         if kind == "parquet":
-            return list(need("pyarrow.parquet").read_schema(path).names)
+            return list(need("pyarrow.parquet").read_schema(_parts(path)[0]).names)
         if kind == "feather":
             with pyarrow.memory_map(str(path)) as source, pyarrow.ipc.open_file(source) as file:
                 return list(file.schema.names)
@@ -96,6 +109,16 @@ def _names(path: Path) -> list[str]:
         with _open_csv(path, parse_options=skip) as stream:
             return list(stream.schema.names)
     except (pyarrow.ArrowException, OSError, EOFError) as error:
+        raise _explained(path, error) from None
+
+
+def schema_of(path: Path) -> Any:
+    """Return the types of a Parquet table's columns."""
+    if _existing(path) != "parquet":
+        raise TableFileError(f"{path}: must be a Parquet file, or a folder of them.")
+    try:
+        return need("pyarrow.parquet").read_schema(_parts(path)[0])
+    except (need("pyarrow").ArrowException, OSError) as error:
         raise _explained(path, error) from None
 
 
@@ -148,13 +171,14 @@ def _csv(path: Path, columns: list[str], types: Mapping[str, str], rows: int | N
 
 def _parquet(path: Path, columns: list[str], types: Mapping[str, str], rows: int | None) -> Iterator[Any]:
     arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
-    # pages are read as they are needed: a group of rows may be as large as the file
-    with parquet.ParquetFile(path, buffer_size=PAGE_BYTES, pre_buffer=False) as file:
-        if rows is None or file.metadata.num_rows == 0:
-            yield file.read(columns=columns)
-            return
-        for batch in file.iter_batches(batch_size=rows, columns=columns):
-            yield arrow.Table.from_batches([batch])
+    for part in _parts(path):
+        # pages are read as they are needed: a group of rows may be as large as the file
+        with parquet.ParquetFile(part, buffer_size=PAGE_BYTES, pre_buffer=False) as file:
+            if rows is None or file.metadata.num_rows == 0:
+                yield file.read(columns=columns)
+                continue
+            for batch in file.iter_batches(batch_size=rows, columns=columns):
+                yield arrow.Table.from_batches([batch])
 
 
 def _feather(path: Path, columns: list[str], types: Mapping[str, str], rows: int | None) -> Iterator[Any]:

@@ -18,6 +18,9 @@ from sklearn.utils import check_array
 Array = NDArray[np.float64]
 Levels = tuple[Hashable, ...]
 
+_NARROW = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean)
+"""Types whose every value is a float32."""
+
 
 @dataclass(frozen=True)
 class FeatureTable:
@@ -44,7 +47,14 @@ class FeatureTable:
 
     @classmethod
     def learn(cls, X: Any, cat_idx: Sequence[int] | None, owner: str) -> tuple[FeatureTable, Array]:
-        """Learn the table from training data; return it with the encoded matrix (n, p)."""
+        """Learn the table from training data; return it with the encoded matrix (n, p).
+
+        The matrix is float32 if that holds every value exactly; an array of floats is not copied.
+        """
+        if isinstance(X, EncodedTable):
+            if cat_idx is not None:
+                raise ValueError("cat_idx is for arrays; the categories of this table are known already.")
+            return X.features, X.matrix
         frame = _as_frame(X)
         if frame is None:
             array = _as_array(X, owner)
@@ -66,6 +76,10 @@ class FeatureTable:
 
     def encode(self, X: Any, owner: str) -> Array:
         """Encode new rows; frames may have their columns in any order, arrays must have training's."""
+        if isinstance(X, EncodedTable):
+            if X.features != self:
+                raise ValueError("This encoded table has other columns or categories than that of training.")
+            return X.matrix
         frame = _as_frame(X)
         if frame is not None:
             _check_size(frame, owner)
@@ -99,11 +113,36 @@ class FeatureTable:
             raise ValueError("\n".join(lines) + "\n")
 
     def _encode_columns(self, columns: Sequence[Any]) -> Array:
-        matrix = np.empty((len(columns[0]), self.n_features), dtype=np.float64)
+        narrow = all(levels is not None or _is_narrow(c) for c, levels in zip(columns, self.levels, strict=True))
+        matrix = np.empty((len(columns[0]), self.n_features), dtype=np.float32 if narrow else np.float64)
         for j, (column, levels) in enumerate(zip(columns, self.levels, strict=True)):
             name = repr(self.names[j]) if self.names else str(j)
             matrix[:, j] = _numbers(column, name) if levels is None else _codes(column, levels)
         return matrix
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTable:
+    """A table that is encoded already, on disk or in memory: estimators take it for ``X`` as it is.
+
+    Attributes
+    ----------
+    features : FeatureTable
+        Its columns and categories.
+    matrix : ndarray of shape (n, p)
+        Encoded rows, float32 or float64; may be a memory map.
+    """
+
+    features: FeatureTable
+    matrix: Array
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+        return self.matrix.shape
 
 
 @dataclass(frozen=True)
@@ -247,6 +286,13 @@ def _is_categorical(column: nw.Series[Any]) -> bool:
     return column.dtype in (nw.Categorical, nw.Enum)
 
 
+def _is_narrow(column: Any) -> bool:
+    """Whether float32 holds every value of a column exactly, which its type says."""
+    if isinstance(column, nw.Series):
+        return column.dtype in _NARROW
+    return column.dtype.kind in "fiub" and np.can_cast(column.dtype, np.float32)
+
+
 def _values(column: Any) -> list[Any]:
     return column.to_list() if isinstance(column, nw.Series) else column.tolist()
 
@@ -260,7 +306,11 @@ def _is_missing(value: Any) -> bool:
 
 def _levels(column: Any) -> Levels:
     """Return the distinct values of a column, sorted where they can be."""
-    seen = {value for value in _values(column) if not _is_missing(value)}
+    return sorted_levels({value for value in _values(column) if not _is_missing(value)})
+
+
+def sorted_levels(seen: set[Any]) -> Levels:
+    """Return distinct values in order, of their names where they have none."""
     try:
         return tuple(sorted(seen))
     except TypeError:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
-from diffgbm.bags import Bag, NoiseTable, Rows, Tick, splits, train_bag
+from diffgbm.bags import ORDERED, Bag, NoiseTable, Rows, Tick, splits, train_bag
 from diffgbm.engine.factory import Kind, Mix
 from diffgbm.errors import check_count, known
 from diffgbm.guides import GuideValues, Task, fit_guide, n_fits, plan_guides
@@ -58,7 +58,7 @@ def read_table(X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any
         weights = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
     response, standard = ResponseTable.learn(y, weights, len(matrix))
     observed = read_response(y)[1].reshape(standard.shape)
-    if weights is not None:  # a row of no weight is a row that is not there
+    if weights is not None and not np.all(weights > 0.0):  # a row of no weight is a row that is not there
         counted = weights > 0.0
         matrix, standard, weights, observed = matrix[counted], standard[counted], weights[counted], observed[counted]
     if len(matrix) < 2:
@@ -156,6 +156,7 @@ def train_bags(
         params["eval_percent"],
         seed_integer(seeds[0]),
         params["early_stopping_rounds"] is not None,
+        table.X.size > ORDERED,
     )
     # one bag uses the seeds themselves, several those spawned from them
     own = [seeds[1:]] if n_bags == 1 else list(zip(*(seed.spawn(len(parts)) for seed in seeds[1:]), strict=True))
