@@ -10,7 +10,7 @@ BIN    := $(VENV)/bin
 PYTEST  = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-neural lint docs bench speed
+.PHONY: help demo test test-browser test-neural lint docs bench speed
 
 help: ## say what each target does
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /' | sed 's/^/  make /'
@@ -32,6 +32,13 @@ test: $(VENV)/.installed-test ## run the tests
 test-neural: $(VENV)/.installed-test-neural ## run the tests of the competitors: installs PyTorch, CatBoost, XGBoost, NGBoost
 	@echo "== tests of the benchmark families that need other packages"
 	@$(PYTEST) tests/external
+
+test-browser: $(VENV)/.installed-test-browser ## look at a report in Chromium: installs playwright, and Chromium if it may
+	@echo "== tests in a browser"
+	@(command -v chromium || command -v chromium-browser || command -v google-chrome) >/dev/null \
+	  || (apt-get update -qq && apt-get install -y -qq chromium) \
+	  || (echo "Chromium is missing and could not be installed with apt-get." >&2; exit 1)
+	@REQUIRE_BROWSER=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser
 
 lint: $(VENV)/.installed-dev ## check style and types
 	@echo "== ruff and mypy"

@@ -53,8 +53,8 @@ def check_types(entries: Mapping[str, bytes], trusted: Iterable[str | type]) -> 
     if unknown := sorted(found - OWN - believed):
         raise ModelFileError(
             f"is refused: it holds objects of types that are not known to be harmless: {', '.join(unknown)}. If you "
-            f"trust whoever wrote it, load it with diffgbm.load(path, trusted={unknown!r}), or on the command line with "
-            "--trust and each of their names."
+            f"trust whoever wrote it, load it with diffgbm.load(path, trusted={unknown!r}), or on the command line "
+            "with --trust and each of their names."
         )
 
 

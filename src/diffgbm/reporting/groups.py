@@ -53,7 +53,9 @@ class Intervals:
 
 def by_spread(intervals: Intervals, iqr: Array) -> Grouping:
     """Equal groups in the order of the predicted interquartile range."""
-    return Grouping("predicted spread", _number_groups(intervals, iqr, np.arange(len(iqr))))
+    # spreads that differ by rounding alone are the same
+    unit = 1e-9 * float(iqr.max()) or 1.0
+    return Grouping("predicted spread", _number_groups(intervals, unit * np.rint(iqr / unit), np.arange(len(iqr))))
 
 
 def by_feature(intervals: Intervals, rows: Rows, feature: int) -> Grouping:

@@ -1,0 +1,207 @@
+"""Reports in a real browser: nothing is missing, nothing is fetched, and the picker draws.
+
+Needs Chromium and playwright. ``make test-browser`` sees to both, and fails if it cannot; elsewhere it is skipped.
+"""
+
+import os
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import diffgbm
+from conftest import tiny
+
+REQUIRED = os.environ.get("REQUIRE_BROWSER") == "1"
+SIZES = {"wide": {"width": 1100, "height": 900}, "phone": {"width": 375, "height": 800}}
+
+
+def missing(reason: str) -> None:
+    """Skip, or fail if the browser was asked for by name."""
+    (pytest.fail if REQUIRED else pytest.skip)(reason)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """The system's Chromium."""
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        missing("there is no Chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("playwright is not installed")
+    with sync_playwright() as playwright:
+        # a container's root may run it without a sandbox only; it opens nothing but our own file
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def table(n: int = 150) -> pd.DataFrame:
+    """A number, a category, and names that are markup."""
+    rng = np.random.default_rng(0)
+    kind = pd.Categorical(rng.choice(["<b>bold</b>", "plain"], n))
+    return pd.DataFrame({"<script>x</script>": rng.uniform(size=n), "kind": kind, "other": rng.normal(size=n)})
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """Reports of one response, of several, and of one that takes few values."""
+    folder = tmp_path_factory.mktemp("reports")
+    rng = np.random.default_rng(1)
+    X = table()
+    signal = X.iloc[:, 0].to_numpy()
+    responses = {
+        "one": pd.Series(signal + (0.1 + signal) * rng.normal(size=150), name='</script>"y"'),
+        "several": pd.DataFrame({"a": signal + rng.normal(size=150), "b": rng.normal(size=150)}),
+        "constant": pd.Series(np.full(150, 3.0), name="y"),
+    }
+    paths = {}
+    for name, y in responses.items():
+        paths[name] = folder / f"{name}.html"
+        diffgbm.report(tiny().fit(X, y), X, y, paths[name], n_repeats=1, rows_shown=20)
+    return paths
+
+
+@pytest.fixture
+def visit(chromium):
+    """Open a report; whatever goes wrong on the way is noted in ``page.faults``."""
+    contexts = []
+
+    def go(path, size="wide", **options):
+        context = chromium.new_context(viewport=SIZES[size], **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.faults = []
+        page.on("console", lambda message: page.faults.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: page.faults.append(str(error)))
+        page.on("request", lambda request: page.faults.append(request.url) if request.url != path.as_uri() else None)
+        page.goto(path.as_uri())
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+
+
+def drawn(page, response=0):
+    """What the density of a response looks like now."""
+    return page.locator(f"#rows-{response} svg.density").inner_html()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", ["one", "several", "constant"])
+def test_all_is_there_and_nothing_is_fetched(name, size, reports, visit):
+    page = visit(reports[name], size)
+    pictures = page.locator("svg.picture").all()
+    responses = 2 if name == "several" else 1
+    assert len(pictures) >= 7 * responses - (name == "constant")
+    for picture in pictures:
+        box = picture.bounding_box()
+        assert box["width"] > 200
+        assert box["height"] > 60
+        assert picture.get_attribute("aria-label")
+        assert picture.locator("*").count() > 5
+    # nothing sticks out at the side, and no user's string became markup
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size]["width"]
+    assert page.locator("body b").count() == 0
+    assert page.locator("script").count() == 2
+    assert page.faults == []
+
+
+def test_labels_lie_inside_their_pictures(reports, visit):
+    page = visit(reports["one"])
+    outside = page.evaluate(
+        """() => [...document.querySelectorAll("svg.picture text")].filter((text) => {
+            const own = text.getBoundingClientRect(), box = text.ownerSVGElement.getBoundingClientRect();
+            return own.left < box.left - 1 || own.right > box.right + 1
+                || own.top < box.top - 1 || own.bottom > box.bottom + 1;
+        }).map((text) => text.textContent)"""
+    )
+    assert outside == []
+
+
+def test_the_picker_changes_the_density(reports, visit):
+    page = visit(reports["one"])
+    root = page.locator("#rows-0")
+    pictures, sentences, values = {}, {}, {}
+    for label in ("Typical", "Best", "Worst", "Narrowest", "Widest"):
+        button = root.get_by_role("button", name=label)
+        button.click()
+        assert button.get_attribute("aria-pressed") == "true"
+        pictures[label], sentences[label] = drawn(page), root.locator("p.said").inner_text()
+        values[label] = root.locator(".values tbody").inner_text()
+    assert len(set(pictures.values())) == len(set(sentences.values())) >= 4
+    assert pictures["Best"] != pictures["Worst"]
+    assert values["Best"] != values["Worst"]
+    assert "<script>x</script>" in values["Best"]
+    assert "observed" in sentences["Worst"]
+    assert page.faults == []
+
+
+def test_the_picker_by_keyboard(reports, visit):
+    page = visit(reports["one"])
+    root = page.locator("#rows-0")
+    first = drawn(page)
+    root.get_by_role("button", name="Worst").focus()
+    page.keyboard.press("Enter")
+    worst = drawn(page)
+    assert worst != first
+    following = root.get_by_role("button", name="next row")
+    following.focus()
+    page.keyboard.press("Space")
+    assert drawn(page) != worst
+    root.get_by_role("button", name="previous row").press("Enter")
+    assert drawn(page) == worst
+    box = root.locator("input[type=number]")
+    shown = int(box.input_value())
+    box.fill("100000")
+    box.press("Enter")
+    assert "Row 100000 is not in this file" in root.locator("p.said").inner_text()
+    box.fill(str(shown))
+    box.press("Enter")
+    assert drawn(page) == worst
+    root.locator("input[type=checkbox]").press("Space")
+    assert drawn(page) != worst
+    assert page.faults == []
+
+
+def test_each_response_has_its_own_picker(reports, visit):
+    page = visit(reports["several"])
+    before = drawn(page, 0), drawn(page, 1)
+    page.locator("#rows-1").get_by_role("button", name="Worst").click()
+    assert drawn(page, 0) == before[0]
+    assert drawn(page, 1) != before[1]
+
+
+def test_dark_and_light(reports, visit):
+    looks = {}
+    for scheme in ("light", "dark"):
+        page = visit(reports["one"], color_scheme=scheme)
+        ask = "(s, p) => getComputedStyle(document.querySelector(s))[p]"
+        looks[scheme] = [
+            page.evaluate(f"([s, p]) => ({ask})(s, p)", pair)
+            for pair in (
+                ["body", "backgroundColor"],
+                ["body", "color"],
+                ["svg .curve", "stroke"],
+                ["svg .band", "fill"],
+            )
+        ]
+    assert all(a != b for a, b in zip(looks["light"], looks["dark"], strict=True))
+    assert looks["light"][0] == "rgb(255, 255, 255)"
+
+
+def test_print(reports, visit, tmp_path):
+    page = visit(reports["one"], color_scheme="dark")
+    pdf = page.pdf(format="A4", print_background=True)
+    assert pdf.startswith(b"%PDF")
+    assert len(pdf) > 20_000
+    page.emulate_media(media="print")
+    # paper is white, and what cannot be clicked is not there
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.locator(".picker").is_visible()
+    assert page.locator("svg.density").is_visible()
+    assert page.faults == []
