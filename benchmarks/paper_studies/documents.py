@@ -32,7 +32,7 @@ finds the opposite; WITHIN NOISE is everything else: our data do not decide. Pai
 rule says otherwise. In tables our number comes first and the paper's follows in parentheses.
 
 **What differs from the paper throughout.** The paper's numbers average its ten (or eleven) data sets at their full
-size; ours average those named below each table, large ones cut down to 1,500 rows, so that levels differ and only
+size; ours average those named below each table, large ones cut down to 1,000 rows, so that levels differ and only
 differences between rows of one table should be compared. Times are seconds of one thread with this library's collapsed
 trees, which sample orders of magnitude faster than LightGBM's own prediction: where the paper's claim is about
 sampling time, what is left of it is what this engine leaves of it.

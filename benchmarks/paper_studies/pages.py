@@ -16,7 +16,7 @@ from benchmarks.records import Record
 from benchmarks.tables.render import latex
 from benchmarks.tables.value import MISSING, Column, Entry, Number, Page, Table, fixed, significant
 
-_STATISTIC = {"t": "t", "wilcoxon": "W", "sign": "above", "exact": ""}
+_STATISTIC = {"t": "t", "wilcoxon": "Wilcoxon W", "sign": "pairs above", "exact": "exact"}
 
 
 @dataclass(frozen=True)
@@ -129,14 +129,14 @@ def _paired_row(pair: Paired, results: Results) -> tuple[Entry, ...]:
     paper = pair.paper
     if not len(d):
         nothing = Number(math.nan)
-        return (*head, Number(math.nan, paper.get("difference")), MISSING, pair.test, nothing, nothing)
+        return (*head, Number(math.nan, paper.get("difference")), MISSING, _STATISTIC[pair.test], nothing, nothing)
     found = paired_test(d, pair.test)
     wins = f" ({paper['lower']:g} of {paper['pairs']:g})" if "lower" in paper else ""
     return (
         *head,
         Number(found.difference, paper.get("difference")),
         f"{found.lower} of {found.n}{wins}",
-        f"{pair.test} {_STATISTIC[pair.test]}".strip(),
+        _STATISTIC[pair.test],
         Number(found.statistic, paper.get("statistic")),
         Number(found.p_two_sided, paper.get("p_value")),
     )

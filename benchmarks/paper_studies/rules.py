@@ -114,8 +114,9 @@ def _judged(test: PairedTest, claimed: str, alpha: float) -> Verdict:
     return "holds" if good < alpha else "does not hold" if bad < alpha else "within noise"
 
 
-def _told(test: PairedTest, kind: Test, means: tuple[float, float]) -> str:
-    text = f"{means[0]:.4g} against {means[1]:.4g}"
+def _told(test: PairedTest, kind: Test, left: str, right: str, measure: str, results: Results) -> str:
+    means = results.mean(left, measure), results.mean(right, measure)
+    text = f"{measure}: {left} {means[0]:.4g}, {right} {means[1]:.4g}"
     if kind == "exact":
         return text
     return f"{text}; difference {test.difference:+.3g}, lower in {test.lower} of {test.n}, p = {test.p_two_sided:.2g}"
@@ -144,8 +145,7 @@ class Compare:
         if not len(d):
             return UNMEASURED
         found = paired_test(d, self.test)
-        means = results.mean(self.left, self.measure), results.mean(self.right, self.measure)
-        numbers = f"{self.left} {_told(found, self.test, means)} ({self.right}), {self.measure}"
+        numbers = _told(found, self.test, self.left, self.right, self.measure, results)
         return Outcome(_judged(found, self.rule, self.alpha), numbers)
 
 
@@ -231,8 +231,7 @@ class Indistinguishable:
         if not len(d):
             return UNMEASURED
         found = paired_test(d, self.test)
-        means = results.mean(self.left, self.measure), results.mean(self.right, self.measure)
-        numbers = f"{self.left} {_told(found, self.test, means)} ({self.right}), {self.measure}"
+        numbers = _told(found, self.test, self.left, self.right, self.measure, results)
         return Outcome("does not hold" if found.p_two_sided < self.alpha else "holds", numbers)
 
 

@@ -19,7 +19,7 @@ LAW_ROWS = 1000
 
 CT_FEATURES = 384
 CT_PATIENTS = 74
-CT_ROWS = 3000
+CT_ROWS = 900
 """Rows of the stand-in where the study does not say."""
 
 
@@ -82,9 +82,9 @@ def ct_stand_in(rows: int, rng: np.random.Generator) -> Table:
     """
     patient = rng.integers(CT_PATIENTS, size=rows)
     height = rng.beta(1.2, 1.2, size=rows)
-    stretch, offset = rng.normal(1.0, 0.05, CT_PATIENTS), rng.normal(0.0, 0.03, CT_PATIENTS)
+    stretch, offset = rng.normal(1.0, 0.02, CT_PATIENTS), rng.normal(0.0, 0.01, CT_PATIENTS)
     centre, width = rng.uniform(-0.1, 1.1, CT_FEATURES), rng.uniform(0.02, 0.25, CT_FEATURES)
-    amplitude = np.clip(rng.normal(0.6, 0.2, CT_FEATURES) + rng.normal(0.0, 0.1, (CT_PATIENTS, CT_FEATURES)), 0.0, 1.0)
+    amplitude = np.clip(rng.normal(0.6, 0.2, CT_FEATURES) + rng.normal(0.0, 0.05, (CT_PATIENTS, CT_FEATURES)), 0.0, 1.0)
     seen = (height * stretch[patient] + offset[patient])[:, None]
     X = amplitude[patient] * np.exp(-0.5 * ((seen - centre) / width) ** 2)
     X = np.maximum(X + 0.01 * rng.standard_normal(X.shape), 0.0)
