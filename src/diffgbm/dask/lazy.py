@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import add
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -183,12 +184,13 @@ def first_rows(rows: Sequence[float], blocks: Sequence[Delayed], first_row: int 
 
 def stacked(found: Sequence[Delayed], rows: Sequence[float], example: Array, axis: int = 0) -> Any:
     """Make an array of the answers of all partitions; ``example`` is an answer without rows."""
-    array, shape = need("dask.array"), example.shape
-    parts = [
-        array.from_delayed(one, (*shape[:axis], n, *shape[axis + 1 :]), dtype=np.float64)
-        for one, n in zip(found, rows, strict=True)
-    ]
-    return array.concatenate(parts, axis=axis, allow_unknown_chunksizes=True)
+    before, after = example.shape[:axis], example.shape[axis + 1 :]
+    chunks = (*((n,) for n in before), tuple(rows), *((n,) for n in after))
+    name = f"diffgbm-answers-{uuid4().hex}"
+    # da.concatenate would leave out the partitions without rows
+    blocks = {(name, *[0] * len(before), i, *[0] * len(after)): one.key for i, one in enumerate(found)}
+    graph = need("dask.highlevelgraph").HighLevelGraph.from_collections(name, blocks, dependencies=list(found))
+    return need("dask.array").Array(graph, name, chunks, dtype=np.float64)
 
 
 def empty(collection: Any) -> Any:

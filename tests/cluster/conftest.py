@@ -1,0 +1,24 @@
+"""A cluster of two processes on loopback, shared by the tests that need one; workers may die and come back."""
+
+import logging
+
+import pytest
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    quiet = logging.ERROR + 5
+    made = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1", silence_logs=quiet
+    )
+    yield made
+    made.close(timeout=30)
+
+
+@pytest.fixture
+def client(cluster):
+    with distributed.Client(cluster) as made:
+        made.wait_for_workers(2, timeout=60)
+        yield made
