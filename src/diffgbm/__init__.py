@@ -7,10 +7,12 @@ from diffgbm.distribution import PredictiveDistribution
 from diffgbm.errors import DiffGBMWarning
 from diffgbm.estimator import DiffGBM
 from diffgbm.joint import JointDistribution
+from diffgbm.parquet import from_parquet
 from diffgbm.persistence import ModelFileError, load
 from diffgbm.recipe import Recipe
 from diffgbm.reporting import Report, report
 from diffgbm.samples import Samples
+from diffgbm.streaming import stream
 from diffgbm.tuning import DiffGBMCV
 from diffgbm.warm import warmup
 
@@ -28,8 +30,10 @@ __all__ = [
     "Report",
     "Samples",
     "__version__",
+    "from_parquet",
     "load",
     "metrics",
     "report",
+    "stream",
     "warmup",
 ]

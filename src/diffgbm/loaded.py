@@ -33,13 +33,15 @@ def set_jobs(model: Model, jobs: int) -> None:
         part.set_params(n_jobs=jobs)
 
 
-def draw(model: Model, X: Any, n_samples: int, seed: int, first_row: int) -> Array:
+def draw(model: Model, X: Any, n_samples: int, seed: int, first_row: int, **sampler: Any) -> Array:
     """Draw samples (n_samples, n) or (n_samples, n, d) of a piece that begins at ``first_row`` of a table."""
     if isinstance(model, ConformalDiffGBM):  # which calibrates one response
+        if sampler:
+            raise TypeError(f"A calibrated model is sampled from its laws; it takes no {', '.join(sampler)}.")
         law = model.predict_distribution(X)
         assert isinstance(law, PredictiveDistribution)
         return law.sample(n_samples, seed, first_row)
-    return model.sample(X, n_samples, seed=seed, first_row=first_row)
+    return model.sample(X, n_samples, seed=seed, first_row=first_row, **sampler)
 
 
 def interval_of(model: Model, law: Laws, X: Any, coverage: float) -> Array:
