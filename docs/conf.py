@@ -16,11 +16,11 @@ release = _version("diffgbm")
 extensions = [
     "myst_parser",
     "numpydoc",
+    "mathml",
     "measured",
     "source_lines",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -54,6 +54,7 @@ html_theme_options = {
 }
 html_sidebars = {"index": [], "gallery/**": [], "start": [], "faq": []}
 html_title = "DiffGBM"
+html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False
 

@@ -1,7 +1,7 @@
 """A role that links to the lines of an object's source: ``{lines}`diffgbm.paths.PathPoint.wronskian```.
 
-The object is imported when the page is read, so that the line numbers are always right and a name that no longer exists is a
-warning, which stops the build. Every module that is linked to gets a page of its source with one anchor for each line.
+The object is imported when the page is read, so that the line numbers are always right and a name that no longer exists
+is a warning, which stops the build. Every module that is linked to gets a page of its source, an anchor at each line.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import importlib
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,7 +37,7 @@ class Place:
         return f"source/{self.file.removesuffix('.py')}"
 
     def __str__(self) -> str:
-        lines = f"line {self.first}" if self.first == self.last else f"lines {self.first}–{self.last}"
+        lines = f"line {self.first}" if self.first == self.last else f"lines {self.first}-{self.last}"
         return f"{self.file.removeprefix('diffgbm/')}, {lines}"
 
 
@@ -61,12 +62,20 @@ def locate(name: str) -> Place:
 def _module_of(name: str) -> tuple[ModuleType, list[str]]:
     """Import the longest prefix of ``name`` that is a module."""
     parts = name.split(".")
-    for k in range(len(parts), 0, -1):
-        try:
-            return importlib.import_module(".".join(parts[:k])), parts[k:]
-        except ModuleNotFoundError:
-            continue
+    k = 0
+    # a plain module has no modules inside
+    while k < len(parts) and _has_module(parts[: k + 1]):
+        k += 1
+    if k:
+        return importlib.import_module(".".join(parts[:k])), parts[k:]
     raise LookupError(f"{name} does not exist: no such module")
+
+
+def _has_module(parts: list[str]) -> bool:
+    """Return whether there is a module of this name, inside packages that exist."""
+    if len(parts) > 1 and not hasattr(importlib.import_module(".".join(parts[:-1])), "__path__"):
+        return False
+    return find_spec(".".join(parts)) is not None
 
 
 def _assignment(module: ModuleType, attribute: str) -> tuple[int, list[str]]:
@@ -91,7 +100,9 @@ def lines_role(name: str, raw: str, text: str, line: int, inliner: Any, options:
     env = inliner.document.settings.env
     env.linked_sources = {*getattr(env, "linked_sources", set()), place.module}
     depth = env.docname.count("/")
-    link = nodes.reference(raw, "", refuri=f"{'../' * depth}{place.page}.html#L-{place.first}", internal=True)
+    link = nodes.reference(
+        raw, "", classes=["to-lines"], refuri=f"{'../' * depth}{place.page}.html#L-{place.first}", internal=True
+    )
     link += nodes.literal(text=words.strip() or str(place))
     link["reftitle"] = str(place)
     return [link], []

@@ -5,15 +5,16 @@ import sys
 
 import numpy as np
 import pytest
+from pages import DOCS, blocks, run, same_output
 from sklearn.datasets import load_diabetes
 
 import diffgbm
 from diffgbm import dask, engine, metrics, plotting
-from pages import DOCS, blocks, run, same_output
 
 sys.path.insert(0, str(DOCS / "_ext"))
 
 import gallery_order
+import mathml
 import measured
 import source_lines
 
@@ -159,3 +160,18 @@ def test_blocks_know_their_lines_and_outputs():
     text = (DOCS / "start.md").read_text(encoding="utf-8").splitlines()
     assert text[first.line - 1] == first.code.splitlines()[0]
     assert first.shown is None
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        (r"\tfrac12 g^2 s", r"\tfrac{1}{2} g^2 s"),
+        (r"\frac1m \sum", r"\frac{1}{m} \sum"),
+        (r"\tfrac1{RK}", r"\tfrac{1}{RK}"),
+        (r"\frac{\beta p}{D}", r"\frac{\beta p}{D}"),
+        (r"\hat y_0 = \hat{z}", r"{\hat{y}}_0 = {\hat{z}}"),
+    ],
+)
+def test_formulas_get_the_braces_that_they_need(written, plain):
+    assert mathml.plain_tex(written) == plain
+    assert mathml.plain_tex(plain.replace("{\\hat", "\\hat").replace("}}", "}")) == plain
