@@ -111,8 +111,9 @@ def test_all_is_there_and_nothing_is_fetched(name, size, reports, visit):
     assert page.faults == []
 
 
-def test_labels_lie_inside_their_pictures(reports, visit):
-    page = visit(reports["one"])
+@pytest.mark.parametrize("size", SIZES)
+def test_labels_lie_inside_their_pictures(size, reports, visit):
+    page = visit(reports["one"], size)
     outside = page.evaluate(
         """() => [...document.querySelectorAll("svg.picture text")].filter((text) => {
             const own = text.getBoundingClientRect(), box = text.ownerSVGElement.getBoundingClientRect();

@@ -175,7 +175,7 @@ def _response(
 ) -> ResponseFacts:
     reference = climatology_crps(train, scores.y)
     spread = constant_spread(scores, reference)
-    low, high = np.quantile(scores.residuals, [0.5 - 0.5 * MAIN, 0.5 + 0.5 * MAIN])
+    low, high = others_interval(scores.residuals, MAIN)
     inside_constant = (low <= scores.residuals) & (scores.residuals <= high)
     intervals = Intervals(scores.covered(), inside_constant, scores.width())
     order = importance.order(j)
@@ -238,12 +238,42 @@ def of_climatology(train: Array, y: Array, reference: Array) -> Contender:
 
 
 def constant_spread(scores: RowScores, reference: Array) -> Contender:
-    """How the model's median does with the same law of errors around it everywhere: that of the residuals.
+    """How the model's median does with the same law of errors around it everywhere: the residuals of all other rows.
 
-    The CRPS does not change if law and observation are shifted together, so it is that of the residuals as one law.
+    The CRPS does not change if law and observation are shifted together, so it is that of the residuals.
     """
     residuals = scores.residuals
-    return _contender(climatology_crps(residuals, residuals), reference, *_central(residuals, residuals))
+    ends = {level: others_interval(residuals, level) for level in LEVELS}
+    coverage = {level: float(np.mean((low <= residuals) & (residuals <= high))) for level, (low, high) in ends.items()}
+    width = {level: float(np.mean(high - low)) for level, (low, high) in ends.items()}
+    return _contender(others_crps(residuals), reference, coverage, width)
+
+
+def others_crps(values: Array) -> Array:
+    r"""CRPS of each of ``n`` values under the law of the others, shape (n,).
+
+    With :math:`S_i = \sum_j |v_j - v_i|` and :math:`P = \sum_i S_i` it is
+    :math:`S_i / (n - 1) - (P - 2 S_i) / (2 (n - 1)^2)`; both sums follow from the scores under the law of all,
+    :math:`c_i = S_i / n - P / (2 n^2)`, whose mean is :math:`P / (2 n^2)`.
+    """
+    n = len(values)
+    scores = climatology_crps(values, values)
+    own = n * (scores + scores.mean())
+    return np.asarray(own / (n - 1) - (2.0 * n * n * scores.mean() - 2.0 * own) / (2.0 * (n - 1) ** 2))
+
+
+def others_interval(values: Array, level: float) -> tuple[Array, Array]:
+    """Ends (n,) of the central interval of all values but one, for each of ``n`` values."""
+    n = len(values)
+    ordered, rank = np.sort(values), np.argsort(np.argsort(values, kind="stable"), kind="stable")
+
+    def at(q: float) -> Array:
+        first = math.floor(q * (n - 2))
+        # positions among the others, from the first value that was left out on, are one further among all
+        before, after = (ordered[np.minimum(k + (k >= rank), n - 1)] for k in (first, min(first + 1, n - 2)))
+        return np.asarray(before + (q * (n - 2) - first) * (after - before))
+
+    return at(0.5 - 0.5 * level), at(0.5 + 0.5 * level)
 
 
 def _central(train: Array, y: Array) -> tuple[dict[float, float], dict[float, float]]:

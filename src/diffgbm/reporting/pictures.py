@@ -17,7 +17,7 @@ from diffgbm.reporting.words import number, percent, shortened
 Array = NDArray[np.float64]
 
 PERCENT_TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-LABEL = 17
+LABEL = 16
 """Characters of a label beside a group or a bar."""
 
 
@@ -132,9 +132,9 @@ def importance(names: Sequence[str], values: Array, errors: Array, title: str, s
 
 def _room(values: Sequence[float]) -> float:
     """Room for the labels of a vertical axis."""
-    return max(34.0, 14.0 + svg.CHARACTER * max(len(number(value)) for value in values))
+    return max(34.0, 14.0 + max(svg.room(number(value)) for value in values))
 
 
 def _names_room(names: Sequence[str]) -> float:
     """Room for names beside the rows of a picture."""
-    return 18.0 + svg.CHARACTER * max(8, *(len(shortened(name, LABEL)) for name in names))
+    return 14.0 + max(60.0, *(svg.room(shortened(name, LABEL)) for name in names))

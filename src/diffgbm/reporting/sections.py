@@ -78,10 +78,10 @@ def scores(facts: ReportFacts, response: ResponseFacts, key: str) -> str:
     own = " It has seen the answers, so its skill is a little too good." if facts.climatology.own else ""
     how = (
         f"CRPS: lower is better, in units of {escape(response.name)}. Climatology is {facts.climatology.source}, as "
-        f"one law for all rows.{own} The point model is this model's median with the same errors around it everywhere: "
-        "what it lacks is knowing where it is unsure. Its errors are those of the rows it is scored on, so that its "
-        f"coverage is right by construction. Median: mean absolute error {number(response.scores['mae'])}. "
-        f"Mean: root mean squared error {number(response.scores['rmse'])}."
+        f"one law for all rows.{own} The point model is this model's median with the same errors around it everywhere, "
+        "those of all other rows of this table. What it lacks is knowing where it is unsure; what it has is the errors "
+        f"of these very rows. Median: mean absolute error {number(response.scores['mae'])}. Mean: root mean squared "
+        f"error {number(response.scores['rmse'])}."
     )
     return section(
         f"scores-{key}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -11,8 +12,8 @@ import numpy as np
 
 from diffgbm.reporting.words import number
 
-CHARACTER = 6.7
-"""Width of a character of a picture's text, about."""
+NARROW, BROAD, FULL = 8.2, 11.0, 14.0
+"""Widths of small letters and digits, of capitals and signs, and of East Asian characters, in a wide font."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,13 @@ class Frame:
         """Position of a value on the vertical axis."""
         low, high = self.y_range
         return self.height - self.bottom - (value - low) / (high - low) * (self.height - self.top - self.bottom)
+
+
+def room(text: str) -> float:
+    """Width of a text of a picture, about."""
+    full = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    broad = sum(c.isupper() or c in "<>=+@&%#~mw" for c in text)
+    return FULL * full + BROAD * broad + NARROW * (len(text) - full - broad)
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
