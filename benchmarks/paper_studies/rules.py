@@ -114,12 +114,12 @@ def _judged(test: PairedTest, claimed: str, alpha: float) -> Verdict:
     return "holds" if good < alpha else "does not hold" if bad < alpha else "within noise"
 
 
-def _told(test: PairedTest, kind: Test, left: str, right: str, measure: str, results: Results) -> str:
+def _told(test: PairedTest, kind: Test, left: str, right: str, measure: str, results: Results, p: str) -> str:
     means = results.mean(left, measure), results.mean(right, measure)
     text = f"{measure}: {left} {means[0]:.4g}, {right} {means[1]:.4g}"
     if kind == "exact":
         return text
-    return f"{text}; difference {test.difference:+.3g}, lower in {test.lower} of {test.n}, p = {test.p_two_sided:.2g}"
+    return f"{text}; difference {test.difference:+.3g}, lower in {test.lower} of {test.n}, {p}"
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,9 @@ class Compare:
         if not len(d):
             return UNMEASURED
         found = paired_test(d, self.test)
-        numbers = _told(found, self.test, self.left, self.right, self.measure, results)
+        # the direction that the numbers point to, which is what decides
+        p = f"one-sided p = {min(found.p_less, found.p_greater):.2g}"
+        numbers = _told(found, self.test, self.left, self.right, self.measure, results, p)
         return Outcome(_judged(found, self.rule, self.alpha), numbers)
 
 
@@ -231,7 +233,8 @@ class Indistinguishable:
         if not len(d):
             return UNMEASURED
         found = paired_test(d, self.test)
-        numbers = _told(found, self.test, self.left, self.right, self.measure, results)
+        p = f"two-sided p = {found.p_two_sided:.2g}"
+        numbers = _told(found, self.test, self.left, self.right, self.measure, results, p)
         return Outcome("does not hold" if found.p_two_sided < self.alpha else "holds", numbers)
 
 
