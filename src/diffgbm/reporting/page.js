@@ -92,7 +92,9 @@
         const up = outline.length ? mass * tall * 0.96 : mass / largest * tall * 0.94;
         add("line", { class: "stem", x1: x(value).toFixed(1), y1: base, x2: x(value).toFixed(1), y2: (base - up).toFixed(1) });
         if (x(value) - labelled > 42) {
-          add("text", { class: "tick", x: clear(x(value)).toFixed(1), y: (base - up - 6).toFixed(1), "text-anchor": "middle" }, `${(100 * mass).toFixed(0)}%`);
+          // beside the line of the observed value, not under it
+          const beside = Math.abs(x(value) - x(row.observed)) < 18;
+          add("text", { class: "tick", x: (clear(x(value)) + (beside ? 6 : 0)).toFixed(1), y: (base - up - 6).toFixed(1), "text-anchor": beside ? "start" : "middle" }, `${(100 * mass).toFixed(0)}%`);
           labelled = x(value);
         }
       }

@@ -17,7 +17,7 @@ from diffgbm.reporting.words import number, percent, shortened
 Array = NDArray[np.float64]
 
 PERCENT_TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-LABEL = 16
+LABEL = 20
 """Characters of a label beside a group or a bar."""
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from diffgbm.frames import row_index
 from diffgbm.loaded import Model, members
+from diffgbm.reporting.words import number
 from diffgbm.table import FeatureTable, read_response
 
 Array = NDArray[np.float64]
@@ -68,7 +69,7 @@ class Rows:
         value, levels = self.matrix[row, feature], self.features.levels[feature]
         if np.isnan(value):
             return "missing" if levels is None else "missing or new"
-        return f"{value:.6g}" if levels is None else str(levels[int(value)])
+        return number(float(value), 6) if levels is None else str(levels[int(value)])
 
 
 def read_rows(model: Model, X: Any) -> Rows:

@@ -17,6 +17,8 @@ Positions = NDArray[np.intp]
 
 ATOM = 0.02
 """Probability that makes points which coincide a point mass."""
+DISCRETE = 0.8
+"""Probability of point masses from which on the other values are taken as rare point masses."""
 SMOOTH = 0.1
 """Standard deviations over which a density is smoothed at least, where it is drawn."""
 MARKS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -88,6 +90,8 @@ def picture(law: PredictiveDistribution, observed: float) -> Picture:
     together = np.add.reduceat(mass, starts)
     counts = np.diff(np.append(starts, len(values)))
     is_atom = (together >= ATOM) & ((counts > 1) | (len(values) == 1))
+    if together[is_atom].sum() >= DISCRETE:
+        is_atom[:] = True
     smooth = ~np.repeat(is_atom, counts)
     quantiles = law.quantile(list(MARKS))[0]
     atoms, masses = values[starts[is_atom]], together[is_atom]

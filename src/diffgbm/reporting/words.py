@@ -48,5 +48,8 @@ def size(n_bytes: int) -> str:
 
 
 def shortened(text: str, length: int) -> str:
-    """Cut a text that is too long."""
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+    """Cut a text that is too long in its middle: names often differ at their ends."""
+    if len(text) <= length:
+        return text
+    tail = (length - 1) // 3
+    return f"{text[: length - 1 - tail].rstrip()}…{text[len(text) - tail :].lstrip()}"

@@ -214,7 +214,7 @@ def test_point_masses_are_taken_out_of_a_density():
     assert np.trapezoid(drawn.density, drawn.grid) == pytest.approx(0.7, abs=0.02)
 
 
-@pytest.mark.parametrize("points", [[5.0] * 9, [1.0, 1.0, 2.0, 2.0], [3.0]])
+@pytest.mark.parametrize("points", [[5.0] * 9, [1.0, 1.0, 2.0, 2.0], [3.0], [0.0] * 50 + [1.0] * 48 + [7.0, 9.0]])
 def test_a_law_of_point_masses_alone_has_no_density(points):
     drawn = shown.picture(PredictiveDistribution.from_points([points]), 4.0)
     assert len(drawn.grid) == len(drawn.density) == 0
@@ -252,7 +252,7 @@ def test_numbers_that_are_none():
     assert words.percent(None) == words.NONE
     assert words.percent(0.876) == "87.6%"
     assert (words.size(12), words.size(12_345), words.size(1_234_567)) == ("12 bytes", "12 kB", "1.2 MB")
-    assert words.shortened("abcdef", 4) == "abc…"
+    assert words.shortened("abcdefgh", 7) == "abcd…gh"
     assert words.aligned(3.14159, 100.0) == "3.1"
 
 
