@@ -10,7 +10,7 @@ BIN    := $(VENV)/bin
 PYTEST  = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-browser test-neural lint docs bench speed
+.PHONY: help demo test test-browser test-neural lint docs bench speed studies
 
 help: ## say what each target does
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /' | sed 's/^/  make /'
@@ -56,3 +56,7 @@ bench: $(VENV)/.installed-bench ## go through the paper's protocol on two small 
 speed: $(VENV)/.installed-bench ## measure sampling against the released diffgbm (a few minutes; needs california_housing)
 	@echo "== benchmark: sampling beside the released diffgbm, which is installed into .venv-peers"
 	@$(BIN)/python -m benchmarks engine --quick
+
+studies: $(VENV)/.installed-bench ## run every study of the paper's tables and figures, made small (a few minutes)
+	@echo "== studies: every table and figure of the paper on few rows, into benchmarks/results/quick/paper"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks study all --quick
