@@ -46,7 +46,7 @@ lint: $(VENV)/.installed-dev ## check style and types
 
 docs: $(VENV)/.installed-docs ## build the documentation into docs/_build
 	@echo "== documentation, warnings are errors"
-	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 bench: $(VENV)/.installed-bench ## go through the paper's protocol on two small tables (under five minutes)

@@ -52,7 +52,7 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"index": [], "gallery/**": [], "start": [], "faq": []}
+html_sidebars = {"index": [], "gallery/**": [], "start": [], "faq": [], "migrating": []}
 html_title = "DiffGBM"
 html_math_renderer = "mathml"
 html_show_sourcelink = False

@@ -77,7 +77,5 @@ panels[0].set_ylabel("boots")
 X_new, Y_new = days(150)
 samples = model.sample(X_new, n_samples=100, seed=2)
 shuffled = np.stack([samples[:, :, 0], rng.permuted(samples[:, :, 1], axis=0)], axis=-1)
-scores = [metrics.variogram_score(s, Y_new.to_numpy()).mean() for s in (samples, shuffled)]
 energy = [metrics.energy_score(s, Y_new.to_numpy()).mean() for s in (samples, shuffled)]
 print("energy score: joint %.3f, shuffled %.3f" % tuple(energy))
-print("variogram score, which weighs the dependence: joint %.3f, shuffled %.3f" % tuple(scores))

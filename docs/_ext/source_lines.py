@@ -125,5 +125,5 @@ def setup(app: Any) -> dict[str, Any]:
     """Register the role and the pages."""
     app.add_role("lines", lines_role)
     app.connect("html-collect-pages", source_pages)
-    # what is linked to is gathered while pages are read: they are all read each time
+    # what is linked to is gathered while pages are read: `make docs` reads them all each time (-E)
     return {"version": "1", "parallel_read_safe": False, "env_version": 1}

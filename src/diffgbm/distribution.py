@@ -42,6 +42,24 @@ class PredictiveDistribution:
         Name of the response.
     index : object
         Row labels of the frame the rows came from, for ``to_frame``.
+
+    Examples
+    --------
+    Two rows, each the even law of five points:
+
+    >>> from diffgbm import PredictiveDistribution
+    >>> law = PredictiveDistribution.from_points([[0, 1, 2, 3, 4], [10, 20, 30, 40, 50]])
+    >>> law
+    PredictiveDistribution('y', 2 rows, 5 points)
+    >>> law.mean(), law.quantile(0.5)
+    (array([ 2., 30.]), array([ 2., 30.]))
+    >>> law.interval(0.6).round(2)
+    array([[ 0.5,  3.5],
+           [15. , 45. ]])
+    >>> law.cdf([1.0, 40.0]).round(3), law.prob_between(1.0, 3.0).round(3)
+    (array([0.3, 0.7]), array([0.4, 0. ]))
+    >>> law[1].crps([30.0]).round(2)
+    array([4.17])
     """
 
     values: Array

@@ -31,6 +31,21 @@ class JointDistribution:
         Names of the responses.
     index : object
         Row labels of the frame the rows came from.
+
+    Examples
+    --------
+    One row, three joint points of two responses that move together:
+
+    >>> import numpy as np
+    >>> from diffgbm import JointDistribution
+    >>> law = JointDistribution(np.array([[[0.0, 5.0], [1.0, 6.0], [2.0, 7.0]]]), ("price", "rent"))
+    >>> law["rent"].mean()
+    array([6.])
+    >>> law.correlation()[0].round(2)
+    array([[1., 1.],
+           [1., 1.]])
+    >>> law.expect(lambda points: points.sum(axis=-1) > 7.5)
+    array([0.33333333])
     """
 
     points: Array

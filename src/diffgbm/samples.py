@@ -25,6 +25,20 @@ class Samples:
     ----------
     input_array : array-like of shape (n_samples, n) or (n_samples, n, d)
         What ``DiffGBM.sample`` returns.
+
+    Examples
+    --------
+    Five samples of two rows:
+
+    >>> from diffgbm import Samples
+    >>> samples = Samples([[0, 10], [1, 20], [2, 30], [3, 40], [4, 50]])
+    >>> samples.sample_mean(), samples.sample_quantile(0.25)
+    (array([ 2., 30.]), array([ 1., 20.]))
+    >>> samples.sample_range()
+    array([[ 0.,  4.],
+           [10., 50.]])
+    >>> samples[:, 1]
+    Samples(shape=(5, 1))
     """
 
     def __init__(self, input_array: Any) -> None:

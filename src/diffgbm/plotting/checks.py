@@ -38,6 +38,16 @@ def pit_histogram(prediction: Any, y: ArrayLike, bins: int = 20, ax: Any = None)
     -------
     matplotlib axes
         The axes drawn on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from diffgbm import plotting
+    >>> rng = np.random.default_rng(0)
+    >>> samples, y = rng.standard_normal((99, 200)), rng.standard_normal(200)
+    >>> ax = plotting.pit_histogram(samples, y, bins=10)
+    >>> ax.get_xlabel()
+    'probability integral transform'
     """
     check_count("bins", bins, 1)
     law = as_law(prediction)
@@ -79,6 +89,16 @@ def reliability(prediction: Any, y: ArrayLike, levels: Sequence[float] = LEVELS,
     -------
     matplotlib axes
         The axes drawn on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from diffgbm import plotting
+    >>> rng = np.random.default_rng(0)
+    >>> samples, y = rng.standard_normal((99, 200)), rng.standard_normal(200)
+    >>> ax = plotting.reliability(samples, y)
+    >>> ax.get_ylabel()
+    'observed coverage'
     """
     nominal = np.sort(np.asarray(levels, dtype=np.float64).reshape(-1))
     if len(nominal) == 0 or not np.all((nominal > 0.0) & (nominal < 1.0)):

@@ -56,6 +56,16 @@ def fan(
     -------
     matplotlib axes
         The axes drawn on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from diffgbm import PredictiveDistribution, plotting
+    >>> x = np.linspace(0.0, 1.0, 50)
+    >>> law = PredictiveDistribution.from_points(x[:, None] + np.linspace(-1.0, 1.0, 21), name="price")
+    >>> ax = plotting.fan(x, law, levels=[0.5, 0.9])
+    >>> ax.get_ylabel(), [text.get_text() for text in ax.get_legend().get_texts()]
+    ('price', ['90% interval', '50% interval', 'median'])
     """
     scalar = _scalar_law(law)
     median = scalar.quantile(0.5)
@@ -101,6 +111,15 @@ def densities(law: Any, rows: Sequence[int] | None = None, y: ArrayLike | None =
     -------
     matplotlib axes
         The axes drawn on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from diffgbm import PredictiveDistribution, plotting
+    >>> law = PredictiveDistribution.from_points(np.arange(3)[:, None] + np.linspace(-1.0, 1.0, 200))
+    >>> ax = plotting.densities(law, rows=[0, 2])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['row 0', 'row 2']
     """
     scalar = _scalar_law(law)
     if isinstance(scalar, Ensemble):
