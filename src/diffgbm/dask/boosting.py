@@ -28,11 +28,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Rows:
-    """What the noise model learns from, of one partition: as ``Part``, with the guides' columns and residuals."""
+    """What the noise model learns from: a ``Part`` with residuals and the guides' columns (n, k)."""
 
     X: Array
     residuals: Array
     weights: Array | None
+    given: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -121,13 +122,15 @@ def residual_rows(part: Part, said: GuideValues | None) -> Rows:
     """Take out of a partition's responses what the guides say of them."""
     if said is None:
         return Rows(part.X, part.y, part.weights)
-    X = np.hstack([part.X, said.features]) if said.features.shape[1] else part.X
-    return Rows(X, (part.y - said.location) / said.scale, part.weights)
+    given = said.features if said.features.shape[1] else None
+    return Rows(part.X, (part.y - said.location) / said.scale, part.weights, given)
 
 
 def held_out_rows(rows: Rows, part: Part, share: float, hash_key: int) -> Rows:
     """Return the rows that decide when to stop: a ``share`` of them."""
-    return _chosen(rows, uniform(part.positions, hash_key) < share)
+    mask = uniform(part.positions, hash_key) < share
+    weights, given = (None if column is None else column[mask] for column in (rows.weights, rows.given))
+    return Rows(rows.X[mask], rows.residuals[mask], weights, given)
 
 
 def noisy_part(
@@ -142,15 +145,15 @@ def noisy_part(
     seed: np.random.SeedSequence,
 ) -> NoisyRows:
     """Make the noisy copies of the rows of partition ``number`` that are not held out."""
-    own = _chosen(rows, uniform(part.positions, hash_key) >= share)
+    chosen = np.flatnonzero(uniform(part.positions, hash_key) >= share)
+    weights = None if rows.weights is None else rows.weights[chosen]
     rng = np.random.default_rng(nth(seed, number))
-    return noisy_rows(recipe, own.X, own.residuals, own.weights, repeats, rng)
+    return noisy_rows(recipe, rows.X, rows.residuals[chosen], weights, repeats, rng, chosen, rows.given)
 
 
 def sampled_noisy(noisy: NoisyRows, count: int, number: int, seed: np.random.SeedSequence) -> Array:
     """Return ``count`` noisy rows as LightGBM sees them."""
-    positions = sampled_rows(np.arange(len(noisy.states)), count, number, seed)
-    return _RowSequence(noisy)[positions]
+    return _RowSequence(noisy).rows(sampled_rows(np.arange(len(noisy)), count, number, seed))
 
 
 def train_noise(
@@ -174,23 +177,25 @@ def train_noise(
     All workers evaluate the same held-out rows with the same trees, so that all stop after the same round.
     """
     params = _for_datasets(params, threads)
-    noisy = [part for part in noisy if len(part.states)]
-    d = noisy[0].states.shape[1]
+    noisy = [part for part in noisy if len(part)]
+    d = noisy[0].y.shape[1]
     categorical = [d + j for j in categorical]
     bins = _bins(sample, params, categorical)
-    weights = None if noisy[0].weights is None else np.concatenate([n.weights for n in noisy if n.weights is not None])
-    data = _binned([_RowSequence(part) for part in noisy], params, categorical, bins, weights)
+    weights = [w for w in (part.weights for part in noisy) if w is not None]
+    data = _binned(
+        [_RowSequence(part) for part in noisy], params, categorical, bins, np.concatenate(weights) if weights else None
+    )
     valid = _held_out_copies(held_out, recipe, repeats, seed) if patience else None
     stop = None
     if valid is not None and patience:
         stop = _binned([_RowSequence(valid)], params, categorical, bins, valid.weights)
-    texts = []
+    labels, texts = [part.labels() for part in noisy], []
     with linked(link) as network:
         for j in range(d):
-            data.set_label(np.concatenate([part.targets[:, j] for part in noisy]))
+            data.set_label(np.concatenate([own[j] for own in labels]))
             options: dict[str, Any] = {}
             if stop is not None and valid is not None and patience:
-                stop.set_label(valid.targets[:, j])
+                stop.set_label(valid.labels()[j])
                 options = {"valid_sets": [stop], "callbacks": [lgb.early_stopping(patience, verbose=False)]}
             booster = lgb.train({**network, **params}, data, rounds, **options)
             if is_first:
@@ -204,11 +209,12 @@ def _held_out_copies(
     X = np.concatenate([rows.X for rows in held_out])
     if len(X) == 0:
         return None
-    weights = [rows.weights for rows in held_out if rows.weights is not None]
     copies = min(repeats, -(-VALIDATION_ROWS // len(X)))
     residuals = np.concatenate([rows.residuals for rows in held_out])
-    w = np.concatenate(weights) if weights else None
-    return noisy_rows(recipe, X, residuals, w, copies, np.random.default_rng(seed))
+    weights = [rows.weights for rows in held_out if rows.weights is not None]
+    given = [rows.given for rows in held_out if rows.given is not None]
+    w, columns = (np.concatenate(parts) if parts else None for parts in (weights, given))
+    return noisy_rows(recipe, X, residuals, w, copies, np.random.default_rng(seed), given=columns)
 
 
 def _for_datasets(params: Mapping[str, Any], threads: int) -> dict[str, Any]:
@@ -236,7 +242,3 @@ def _binned(
     return lgb.Dataset(
         blocks, weight=weights, params=dict(params), categorical_feature=cats, reference=bins
     ).construct()
-
-
-def _chosen(rows: Rows, mask: NDArray[np.bool_]) -> Rows:
-    return Rows(rows.X[mask], rows.residuals[mask], None if rows.weights is None else rows.weights[mask])
