@@ -261,8 +261,13 @@ class Between:
         low, high = interval(values, self.alpha)
         inside, outside = self.low <= low and high <= self.high, high < self.low or low > self.high
         around = f" [{low:.4g}, {high:.4g}]" if high > low else ""
-        numbers = f"{self.arm}: {self.measure} {np.mean(values):.4g}{around}, asked: {self.low:g} to {self.high:g}"
+        numbers = f"{self.arm}: {self.measure} {np.mean(values):.4g}{around}, asked: {self._asked()}"
         return Outcome("holds" if inside else "does not hold" if outside else "within noise", numbers)
+
+    def _asked(self) -> str:
+        if np.isinf(self.low):
+            return f"at most {self.high:g}"
+        return f"at least {self.low:g}" if np.isinf(self.high) else f"{self.low:g} to {self.high:g}"
 
 
 @dataclass(frozen=True)
