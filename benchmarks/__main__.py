@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "model-files": "benchmarks.model_files",
     "peers": "benchmarks.peers.command",
     "run": "benchmarks.running",
+    "scale": "benchmarks.scale",
     "study": "benchmarks.paper_studies.command",
     "tables": "benchmarks.tables.command",
     "tune": "benchmarks.tune",

@@ -67,8 +67,8 @@ class NoiseTable:
     given: Array | None = None
 
 
-ORDERED = 1 << 28
-"""A table of more numbers (1 GB of float32) is read from its first row to its last. It may lie on disk, where another
+ORDERED = 1 << 27
+"""A table of more numbers (512 MB of float32) is read from its first row to its last. It may lie on disk, where another
 order would take a read for each row of each copy."""
 
 

@@ -1,0 +1,156 @@
+"""The page and the figure of ``python -m benchmarks scale``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.peers.recipes import OURS, RELEASED
+from benchmarks.records import Record
+from diffgbm.optional import need
+
+NAMES = {OURS: "this package", RELEASED: "released"}
+
+
+def above(record: Record) -> float:
+    """Bytes that a fit took beyond what its process held before: Python, libraries and the table itself."""
+    return float(record["peak"] - record["before"])
+
+
+def table(records: Sequence[Record]) -> str:
+    """Write the records as Markdown."""
+    lines = [
+        "# Memory and time of fitting",
+        "",
+        "`python -m benchmarks scale`: one thread, each fit in a process of its own. Memory is the highest mark of "
+        '`fit`; "above" is without what the process held before it: Python, libraries and the table. Time is '
+        "processor time.",
+        "",
+        *_versus([r for r in records if r["part"] == "versus"]),
+        *_growth([r for r in records if r["part"] == "growth"]),
+        *_disk([r for r in records if r["part"] == "disk"]),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _versus(records: Sequence[Record]) -> list[str]:
+    if not records:
+        return []
+    lines = [
+        "## Against the released package",
+        "",
+        "Defaults of both, except for the number of trees. CRPS of held-out rows in units of the response, mean and "
+        "standard error over the seeds; the rest is the median.",
+        "",
+        "| table | rows x columns | trees | package | peak, MB | above, MB | seconds | CRPS | fits |",
+        "|---" * 9 + "|",
+    ]
+    shares = []
+    for data in dict.fromkeys(r["data"] for r in records):
+        own = {name: [r for r in records if (r["data"], r["package"]) == (data, name)] for name in NAMES}
+        for name, group in own.items():
+            if group:
+                lines.append(_line(data, NAMES[name], group))
+        if all(own.values()):
+            shares.append(_shares(data, own[OURS], own[RELEASED]))
+    return [*lines, "", *shares, ""]
+
+
+def _line(data: str, name: str, group: Sequence[Record]) -> str:
+    scores = np.array([r["crps"] for r in group])
+    error = f" ± {scores.std(ddof=1) / np.sqrt(len(scores)):.4f}" if len(scores) > 1 else ""
+    first = group[0]
+    cells = [
+        data,
+        f"{first['rows']:,} x {first['width']}",
+        str(first["trees"]),
+        name,
+        f"{np.median([r['peak'] for r in group]) / 1e6:,.0f}",
+        f"{np.median([above(r) for r in group]) / 1e6:,.0f}",
+        f"{np.median([r['processor_seconds'] for r in group]):.1f}",
+        f"{scores.mean():.4f}{error}",
+        str(len(group)),
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _shares(data: str, ours: Sequence[Record], theirs: Sequence[Record]) -> str:
+    def share(value: str) -> float:
+        pick = above if value == "above" else lambda r: r[value]
+        return float(np.median([pick(r) for r in ours]) / np.median([pick(r) for r in theirs]))
+
+    return (
+        f"- {data}: {share('peak'):.2f} of the released package's memory in all, {share('above'):.2f} above the start, "
+        f"{share('processor_seconds'):.2f} of its time."
+    )
+
+
+def _growth(records: Sequence[Record]) -> list[str]:
+    if not records:
+        return []
+    lines = [
+        "## As tables grow",
+        "",
+        "A memory map of float32 and a fixed number of trees; `n_repeats` is 30, but not more than 3 million copies in "
+        "all, and at least 2.",
+        "",
+        "| rows | columns | n_repeats | trees | table, MB | above, MB | seconds | read, s |",
+        "|---" * 8 + "|",
+    ]
+    for r in sorted(records, key=lambda r: r["rows"]):
+        cells = [f"{r['rows']:,}", str(r["width"]), str(r["n_repeats"]), str(r["trees"])]
+        cells += [f"{r['table_bytes'] / 1e6:,.1f}", f"{above(r) / 1e6:,.0f}", f"{r['processor_seconds']:.1f}"]
+        lines.append("| " + " | ".join([*cells, f"{r['read_seconds']:.2f}"]) + " |")
+    return [*lines, "", "![Time and memory against rows](scale.png)", ""]
+
+
+def _disk(records: Sequence[Record]) -> list[str]:
+    if not records:
+        return []
+    lines = [
+        "## Tables on disk",
+        "",
+        "One noisy copy of each row: what is held is a byte for each number (LightGBM's bins), nearly twice while the "
+        "mean is cross-fitted, and the 50,000 rows that bins are found in.",
+        "",
+        "| table | rows x columns | as float32, MB | reading, peak MB | fit, above MB | share of the table | seconds |",
+        "|---" * 7 + "|",
+    ]
+    for r in records:
+        cells = [r["data"], f"{r['rows']:,} x {r['width']}", f"{r['table_bytes'] / 1e6:,.0f}"]
+        cells += [f"{r['read_peak'] / 1e6:,.0f}", f"{above(r) / 1e6:,.0f}", f"{above(r) / r['table_bytes']:.2f}"]
+        lines.append("| " + " | ".join([*cells, f"{r['processor_seconds']:.1f}"]) + " |")
+    return [*lines, ""]
+
+
+def figure(records: Sequence[Record], path: Path) -> None:
+    """Draw time and memory against rows."""
+    grown = sorted((r for r in records if r["part"] == "growth"), key=lambda r: r["rows"])
+    if not grown:
+        return
+    plt = need("matplotlib.pyplot")
+    picture, (left, right) = plt.subplots(1, 2, figsize=(9.0, 3.6), layout="constrained")
+    rows = [r["rows"] for r in grown]
+    left.plot(rows, [r["processor_seconds"] for r in grown], "o-", color="#0072B2", ms=4)
+    right.plot(rows, [above(r) / 1e6 for r in grown], "o-", color="#0072B2", ms=4, label="fit")
+    tiled = [8e-6 * r["rows"] * r["n_repeats"] * r["width"] for r in grown]
+    right.plot(rows, tiled, ":", color="#D55E00", label="X tiled as float64, once")
+    for record in grown:
+        left.annotate(
+            f"x {record['n_repeats']}",
+            (record["rows"], record["processor_seconds"]),
+            textcoords="offset points",
+            xytext=(0, 6),
+            ha="center",
+            fontsize=8,
+        )
+    left.set(ylabel="processor seconds, one thread", title="noisy copies of each row: x 30 ...", ylim=(0, None))
+    left.title.set_fontsize(9)
+    right.set(ylabel="memory above the start, MB", yscale="log")
+    right.legend(frameon=False, fontsize=8)
+    for ax in (left, right):
+        ax.set(xscale="log", xlabel="rows")
+    picture.savefig(path, dpi=130)
+    plt.close(picture)
