@@ -14,11 +14,12 @@ _ATOM = r"(\d|[A-Za-z])"
 def plain_tex(formula: str) -> str:
     r"""Put braces where docutils needs them and TeX does not.
 
-    ``\tfrac12`` is read there as the fraction of 12 and what follows, and the index of ``\hat y_0`` goes below the hat.
+    ``\tfrac12`` is read there as the fraction of 12 and what follows, and the index of ``\hat y_0`` goes below it.
     """
     formula = re.sub(rf"\\([td]?frac)\s*{_ATOM}", r"\\\1{\2}", formula)
     formula = re.sub(rf"(\\[td]?frac\{{[^{{}}]*\}})\s*{_ATOM}", r"\1{\2}", formula)
-    return re.sub(r"\\(hat|bar|tilde)\s*(?:\{(\w+)\}|(\w))", r"{\\\1{\2\3}}", formula)
+    letter, index = r"(?:\{([^{}_]*)\}|\s*(\\?[A-Za-z]+?))", r"_(\{[^{}]*\}|\w)"
+    return re.sub(rf"\\(hat|bar|tilde){letter}{index}", r"\\\1{\2\3_\4}", formula)
 
 
 def render(writer: Any, node: Any) -> None:
