@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from benchmarks import selection
+from benchmarks.cluster_spread import spread_at
 from benchmarks.datasets import data_directory
 from benchmarks.layout import QUICK, Layout, ResultsError
 from benchmarks.monitor import Monitor
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--minutes-total", type=float, help="begin no trial and no fold after this time; the next run goes on"
     )
+    parser.add_argument("--dask", metavar="ADDRESS", help="address of a Dask scheduler whose workers do the work")
     parser.add_argument(
         "--quick",
         action="store_true",
@@ -51,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
     if args.quick:
         args = quick(args)
     settings = settings_of(args, deadline)
-    bad = work(settings, args.data_sets, args.families, args.jobs or 1, ("tune", "evaluate"))
+    bad = work(settings, args.data_sets, args.families, args.jobs or 1, ("tune", "evaluate"), args.dask)
     if Layout(settings.results_dir).evaluation.is_file():
         from benchmarks.tables.command import write_tables
 
@@ -88,8 +90,9 @@ def work(
     families: Sequence[str] | None,
     jobs: int,
     actions: Sequence[str],
+    address: str | None = None,
 ) -> list[Unit]:
-    """Do the chosen actions for each data set and family, and return the units that failed."""
+    """Do the chosen actions for each data set and family, here or on a Dask cluster; return the units that failed."""
     Layout(settings.results_dir).prepare()
     chosen = choose_families(registry(settings.registry), families)
     pairs = studies(choose_tables(data_sets, settings.data_dir), chosen)
@@ -99,13 +102,12 @@ def work(
     follow: Follow = partial(_folds_of, settings, monitor) if "evaluate" in actions else lambda unit, report: []
     bad: list[Unit] = []
     try:
-        left = spread(
+        over = partial(spread, jobs=jobs, threads=settings.threads) if address is None else partial(spread_at, address)
+        left = over(
             pairs if "tune" in actions else folds,
             partial(perform, settings),
             partial(_ended, monitor, bad, follow),
             lost=partial(_lost, monitor, bad, follow),
-            jobs=jobs,
-            threads=settings.threads,
             stop=partial(is_over, settings),
         )
         if left:

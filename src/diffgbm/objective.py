@@ -90,7 +90,11 @@ class Objective:
 
     def __call__(self, trial: Any) -> float:
         """Score what ``trial``, one of Optuna's, chooses; it is left with the score of each split."""
-        scores = self.scores(self.arguments(trial))
+        return self.noted(trial, self.scores(self.arguments(trial)))
+
+    @staticmethod
+    def noted(trial: Any, scores: Array) -> float:
+        """Leave a trial with the score of each split (k,) and return their mean."""
         trial.set_user_attr("splits", scores.tolist())
         return float(scores.mean())
 

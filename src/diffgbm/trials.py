@@ -81,7 +81,7 @@ def search(study: Any, objective: Objective, budget: Budget, bar: Any) -> None:
     done = standing(study)
     bar.update(done.finite)
     while not done.is_spent(budget):
-        trial = _begin(study, objective, done.place)
+        trial = begin(study, objective, done.place)
         _attempt(study, trial, objective)
         now = standing(study)
         if now.finite:
@@ -90,7 +90,8 @@ def search(study: Any, objective: Objective, budget: Budget, bar: Any) -> None:
         done = now
 
 
-def _begin(study: Any, objective: Objective, place: int) -> Any:
+def begin(study: Any, objective: Objective, place: int) -> Any:
+    """Ask for the trial of a place."""
     optuna = need("optuna")
     corners = objective.corners()
     if place < len(corners) and not study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,)):
@@ -104,20 +105,34 @@ def _begin(study: Any, objective: Objective, place: int) -> Any:
 
 
 def _attempt(study: Any, trial: Any, objective: Objective) -> None:
-    failed = need("optuna").trial.TrialState.FAIL
     started = time.perf_counter()
     try:
         score = objective(trial)
     except Exception as error:
-        trial.set_user_attr("error", f"{type(error).__name__}: {error}")
-        trial.set_user_attr("seconds", time.perf_counter() - started)
-        study.tell(trial, state=failed)
+        end_failed(study, trial, time.perf_counter() - started, error)
     except BaseException:
-        study.tell(trial, state=failed)
+        end_interrupted(study, trial)
         raise
     else:
-        trial.set_user_attr("seconds", time.perf_counter() - started)
-        study.tell(trial, score)
+        end(study, trial, time.perf_counter() - started, score)
+
+
+def end(study: Any, trial: Any, seconds: float, score: float) -> None:
+    """Record a trial that succeeded."""
+    trial.set_user_attr("seconds", seconds)
+    study.tell(trial, score)
+
+
+def end_failed(study: Any, trial: Any, seconds: float, error: BaseException) -> None:
+    """Record a trial that failed."""
+    trial.set_user_attr("error", f"{type(error).__name__}: {error}")
+    trial.set_user_attr("seconds", seconds)
+    study.tell(trial, state=need("optuna").trial.TrialState.FAIL)
+
+
+def end_interrupted(study: Any, trial: Any) -> None:
+    """Record a trial that was not let end; it does not count."""
+    study.tell(trial, state=need("optuna").trial.TrialState.FAIL)
 
 
 def close_abandoned(study: Any) -> None:

@@ -133,7 +133,9 @@ class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
         tags.non_deterministic = self.seed is None or self.timeout is not None
         return tags
 
-    def fit(self, X: Any, y: Any, cat_idx: Sequence[int] | None = None, sample_weight: Any = None) -> DiffGBMCV:
+    def fit(
+        self, X: Any, y: Any, cat_idx: Sequence[int] | None = None, sample_weight: Any = None, client: Any = None
+    ) -> DiffGBMCV:
         """Search, and learn from all rows with what was found.
 
         Parameters
@@ -146,6 +148,9 @@ class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
             Categorical columns of an array.
         sample_weight : array-like of shape (n,), optional
             Weight of each row, in training and in the score.
+        client : distributed.Client, optional
+            A Dask cluster that runs trials, as many at a time as it has workers. The same seed and number of workers
+            give the same trials. The best arguments are learned with here.
 
         Returns
         -------
@@ -162,7 +167,12 @@ class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
             objective = self.objective(X, y, cat_idx, sample_weight, seed=seed)
             claim_study(study, objective)
             with progress_bar(self.n_trials, "tune", self.verbose, "trial") as bar:
-                search(study, objective, budget, bar)
+                if client is None:
+                    search(study, objective, budget, bar)
+                else:
+                    from diffgbm.dask.searching import search_on
+
+                    search_on(client, study, objective, budget, bar)
             self._with_results(study, objective)
         self.n_features_in_ = objective.X.shape[1]
         if self.refit:

@@ -1,0 +1,54 @@
+"""Spread work over the workers of a Dask cluster: as ``spread`` does over processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from benchmarks.layout import ResultsError
+from diffgbm.optional import need
+
+Unit = TypeVar("Unit")
+Result = TypeVar("Result")
+
+
+def spread_at(address: str, *arguments: Any, **options: Any) -> list[Any]:
+    """``spread_on`` the cluster whose scheduler is at ``address``."""
+    try:
+        client = need("distributed").Client(address, timeout="10s", set_as_default=False)
+    except (OSError, ValueError, ImportError) as error:
+        raise ResultsError(f"no Dask scheduler could be reached at {address!r}: {error}") from None
+    with client:
+        return spread_on(client, *arguments, **options)
+
+
+def spread_on(
+    client: Any,
+    units: Sequence[Unit],
+    work: Callable[[Unit], Result],
+    done: Callable[[Unit, Result], Sequence[Unit]],
+    *,
+    lost: Callable[[Unit], None] = lambda unit: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> list[Unit]:
+    """Do all units, one on each worker at a time, and return those that ``stop`` left undone.
+
+    The arguments are those of ``spread``. Dask itself gives a unit whose worker died to another; ``lost`` is told of
+    one that has taken several with it. Workers must see the directories of data and results, and import ``benchmarks``.
+    """
+    distributed = need("distributed")
+    queue = list(units)
+    at_work: dict[Any, Unit] = {}
+    while True:
+        while queue and len(at_work) < max(1, len(client.nthreads())) and not stop():
+            at_work[client.submit(work, queue[0], pure=False)] = queue[0]
+            queue.pop(0)
+        if not at_work:
+            return queue
+        finished = distributed.wait(list(at_work), return_when="FIRST_COMPLETED").done
+        for future in finished:
+            unit = at_work.pop(future)
+            if isinstance(future.exception(), distributed.KilledWorker):
+                lost(unit)
+            else:
+                queue[:0] = done(unit, future.result())
