@@ -236,6 +236,36 @@ def test_bad_cat_idx(cat_idx):
         learn(NUMBERS, cat_idx)
 
 
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_frames_stay_float32_where_it_is_exact(library):
+    columns = {
+        "f": np.array([0.1, np.nan, 3.0], dtype=np.float32),
+        "i": np.array([-(2**15), 0, 2**15 - 1], dtype=np.int16),
+        "b": np.array([True, False, True]),
+    }
+    frame = library(columns)
+    table, X = learn(frame)
+    assert X.dtype == np.float32
+    np.testing.assert_array_equal(X, np.column_stack([column.astype(np.float64) for column in columns.values()]))
+    assert table.encode(frame, "DiffGBM").dtype == np.float32
+    for wide in (np.array([0.1, 0.2, 0.3]), np.array([2**40 + 1, 0, 1])):
+        _, X = learn(library({**columns, "w": wide}))
+        assert X.dtype == np.float64
+        np.testing.assert_array_equal(X[:, 3], wide)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_of_floats_are_not_copied(dtype, tmp_path):
+    X = np.arange(12, dtype=dtype).reshape(4, 3)
+    table, found = learn(X)
+    assert np.shares_memory(found, X)
+    assert np.shares_memory(table.encode(X, "DiffGBM"), X)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert np.shares_memory(learn(mapped)[1], mapped)
+    assert learn(mapped)[1].dtype == dtype
+
+
 # --- responses ---------------------------------------------------------------------------------------------------
 
 
