@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "accuracy-of-laws": "benchmarks.accuracy_of_laws",
     "auto": "benchmarks.automatic.command",
     "chunks": "benchmarks.chunks",
+    "cluster": "benchmarks.cluster",
     "engine": "benchmarks.engine_speed",
     "evaluate": "benchmarks.evaluate",
     "fetch": "benchmarks.fetching",
