@@ -99,7 +99,8 @@ def plan(records: Sequence[Record]) -> str:
         f"{BANDWIDTH * 8 / 1e9:.0f} Gbit/s between them. A row takes {bytes_of_row(last):,.0f} bytes while it trains, "
         f"all of them {need / 1e9:,.0f} GB: at least {least:.0f} workers.",
         "",
-        f"| workers | cores | fit, hours | of which exchange, seconds | intervals, hours | {last['samples']} samples, hours |",
+        "| workers | cores | fit, hours | of which exchange, seconds | intervals, hours | "
+        f"{last['samples']} samples, hours |",
         "|---" * 6 + "|",
     ]
     for workers in (size for size in SIZES if size >= least):
