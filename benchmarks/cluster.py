@@ -58,7 +58,7 @@ def table(rows: int) -> tuple[Any, Any]:
 def cluster(workers: int) -> Iterator[Any]:
     """Yield a client of that many processes on this machine."""
     distributed = need("distributed")
-    local = {"host": "127.0.0.1", "dashboard_address": None, "processes": True, "threads_per_worker": 1}
+    local = {"host": "127.0.0.1", "dashboard_address": ":0", "processes": True, "threads_per_worker": 1}
     with distributed.LocalCluster(n_workers=workers, **local) as made, distributed.Client(made) as client:
         yield client
 

@@ -11,7 +11,7 @@ distributed = pytest.importorskip("distributed")
 def cluster():
     quiet = logging.ERROR + 5
     made = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1", silence_logs=quiet
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1", silence_logs=quiet
     )
     yield made
     made.close(timeout=30)

@@ -16,7 +16,9 @@ import distributed
 
 from conftest import TINY, tiny, toy
 from diffgbm import DiffGBM, DiffGBMWarning, load
-from diffgbm.dask import ClusterError, DaskDiffGBM
+from diffgbm.dask import ClusterError, DaskDiffGBM, network
+from diffgbm.dask import crew as crews
+from diffgbm.dask.crew import Crew, workers_of
 from diffgbm.dask.network import is_at_work
 
 SMALL = {**TINY, "extra_residualizer_params": {"n_estimators": 10}}
@@ -170,6 +172,25 @@ def test_a_worker_that_dies_in_training_ends_the_fit_with_a_word_and_the_next_on
     client.wait_for_workers(2, timeout=60)
     assert not any(client.run(is_at_work).values())
     DaskDiffGBM.flow(**SMALL).fit(X, y, client=client)
+
+
+def wait_inside():
+    """Stay in the network as LightGBM does when a peer is gone: no signal of Python ends it."""
+    with network._AT_WORK:
+        time.sleep(600.0)
+
+
+def test_a_worker_that_is_stuck_inside_lightgbm_is_restarted(client, monkeypatch):
+    monkeypatch.setattr(crews, "GRACE", 0.3)
+    crew = Crew.of(client, [200, 200], workers_of(client))
+    futures = [crew.at(address, wait_inside) for address in crew.workers]
+    killed = kill_one(client, lambda: all(client.run(is_at_work).values()))
+    (stuck,) = set(crew.workers) - {killed}
+    with pytest.raises(ClusterError, match=f"Worker {killed} left the cluster"):
+        crew.wait(futures)
+    client.wait_for_workers(2, timeout=60)
+    assert stuck in crew.lost()
+    assert not any(client.run(is_at_work).values())
 
 
 def test_a_worker_that_dies_while_predicting_is_made_up_for(client, flow_model):
