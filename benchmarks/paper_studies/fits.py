@@ -118,6 +118,7 @@ class Bench:
         if key not in self.fitted:
             started = time.process_time()
             built.fit(self.part.X_train, self.part.y_train)
+            built.sample(self.part.X_test[:1], 1)  # what is prepared once for a model is no part of sampling
             rounds = float(np.mean(built.n_iterations_)) if isinstance(built, DiffGBM) else np.nan
             self.fitted[key] = Fitted(built, time.process_time() - started, rounds)
         return self.fitted[key]
