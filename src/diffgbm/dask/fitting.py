@@ -82,6 +82,8 @@ def fit_on_cluster(
     try:
         crew.wait(parts)
         guide, own = _residuals(table, plan, params)
+        # a release may overtake the tasks that need what is released
+        crew.wait(own)
         crew.keep_only(table.parts, own)
         recipe, boosters = _noise_model(table, own, params, seeds[1:])
     finally:
