@@ -174,6 +174,25 @@ def test_a_worker_that_dies_in_training_ends_the_fit_with_a_word_and_the_next_on
     DaskDiffGBM.flow(**SMALL).fit(X, y, client=client)
 
 
+def enter():
+    """Behave as if a fit were training in this process; tell whether none was."""
+    return network._AT_WORK.acquire(blocking=False)
+
+
+def leave():
+    network._AT_WORK.release()
+
+
+def test_two_fits_do_not_train_on_the_same_worker(client):
+    busy = max(client.nthreads())
+    assert client.run(enter, workers=[busy]) == {busy: True}
+    try:
+        with pytest.raises(ClusterError, match=f"Another fit is training on {busy}"):
+            DaskDiffGBM.flow(**SMALL).fit(*spread(*toy(300), (150, 150)), client=client)
+    finally:
+        client.run(leave, workers=[busy])
+
+
 def wait_inside():
     """Stay in the network as LightGBM does when a peer is gone: no signal of Python ends it."""
     with network._AT_WORK:

@@ -194,6 +194,11 @@ class Crew:
         workers = self.workers
         if len(workers) == 1:
             return {}
+        if busy := self._at_work():
+            raise ClusterError(
+                f"Another fit is training on {', '.join(busy)}: LightGBM has one network for each process. Wait for "
+                "it, or give the two fits workers= of their own."
+            )
         ports = self.client.run(free_port, workers=workers, on_error="return")
         if any(not isinstance(ports.get(at), int) for at in workers):
             self._fail([], [])
@@ -203,19 +208,21 @@ class Crew:
     def _fail(self, futures: Sequence[Future], failed: Sequence[Future]) -> NoReturn:
         """Cancel everything, make the workers usable again and raise."""
         error = next((future.exception() for future in failed if future.status == "error"), None)
-        killed = need("distributed").KilledWorker
-        if error is not None and not isinstance(error, (lgb.basic.LightGBMError, killed)):
-            self.client.cancel(list(futures), force=True)
-            raise error
-        # a peer may notice before the scheduler does
-        deadline = time.monotonic() + GRACE
-        while not (lost := self.lost()) and time.monotonic() < deadline:
-            time.sleep(POLL / 5)
+        is_death = isinstance(error, need("distributed").KilledWorker)
+        lost = self._lost_by_now(error is None or is_death or isinstance(error, lgb.basic.LightGBMError))
         self.client.cancel(list(futures), force=True)
+        # whatever it was, the others may be waiting for the one that it happened to
         stuck = self._restart_stuck()
-        if not lost and error is not None and "ocket" not in str(error):
+        if error is not None and not lost and not is_death and "ocket" not in str(error):
             raise error
         raise ClusterError(_story(lost, stuck, error)) from error
+
+    def _lost_by_now(self, suspected: bool) -> list[str]:
+        """Workers that are lost. A peer may notice before the scheduler, which is given time if one is ``suspected``."""
+        deadline = time.monotonic() + GRACE * suspected
+        while not (lost := self.lost()) and time.monotonic() < deadline:
+            time.sleep(POLL / 5)
+        return lost
 
     def _restart_stuck(self) -> list[str]:
         """Restart workers that stay inside LightGBM, waiting for one that is gone; return those that cannot be."""

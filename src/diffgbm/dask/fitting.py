@@ -29,6 +29,7 @@ from diffgbm.guides import MIN_ROWS, Guide, Plan, plan_guides
 from diffgbm.model import FittedModel
 from diffgbm.optional import need
 from diffgbm.recipe import Recipe, resolve
+from diffgbm.table import FeatureTable, ResponseTable
 from diffgbm.training import check_arguments, lightgbm_params, seed_integer
 
 Array = NDArray[np.float64]
@@ -64,23 +65,33 @@ def fit_on_cluster(
     # nothing is kept on the workers yet, so that Dask itself makes up for one that is lost
     facts = client.gather(client.compute(read, workers=list(threads), allow_other_workers=True))
     features, response = whole_table(facts, owner)
-    starts = np.cumsum([0, *(f.n_rows for f in facts)])
     filled = [i for i, f in enumerate(facts) if f.counted]
     if len(filled) == 1:
         return _fit_alone(params, [column[filled[0]] for column in columns], cat_idx, client, threads)
     plan = plan_guides(params["residualize"], params["guide_features"], params["extra_residualizer_params"])
     _check_options(params, plan, owner)
-    rows = [facts[i].counted for i in filled]
-    crew = Crew.of(client, rows, threads)
-    parts = crew.made
+    crew = Crew.of(client, [facts[i].counted for i in filled], threads)
+    starts = np.cumsum([0, *(f.n_rows for f in facts)])
     for at, i in zip(crew.places, filled, strict=True):
         part = delayed(encode)(*(c[i] for c in columns), i, int(starts[i]), features, response, owner)
         # a wish and no order: the user's own tasks must not be bound to a worker that may die
-        parts.append(client.compute(part, workers=[at], allow_other_workers=True))
+        crew.made.append(client.compute(part, workers=[at], allow_other_workers=True))
+    return _fit_together(params, crew, [facts[i].counted for i in filled], features, response, plan)
+
+
+def _fit_together(
+    params: Mapping[str, Any],
+    crew: Crew,
+    rows: list[int],
+    features: FeatureTable,
+    response: ResponseTable,
+    plan: Plan,
+) -> FittedModel:
+    """Train on the partitions that the crew has been asked to encode, of so many rows each."""
     seeds = np.random.SeedSequence(params["seed"]).spawn(5)
-    table = Table(crew, list(parts), rows, features.categorical, seeds[0])
+    table = Table(crew, list(crew.made), rows, features.categorical, seeds[0])
     try:
-        crew.wait(parts)
+        crew.wait(table.parts)
         guide, own = _residuals(table, plan, params)
         # a release may overtake the tasks that need what is released
         crew.wait(own)
