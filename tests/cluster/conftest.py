@@ -20,5 +20,5 @@ def cluster():
 @pytest.fixture
 def client(cluster):
     with distributed.Client(cluster) as made:
-        made.wait_for_workers(2, timeout=60)
+        made.wait_for_workers(2, timeout=300)
         yield made

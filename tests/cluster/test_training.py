@@ -148,8 +148,9 @@ def test_without_a_client_there_is_a_word_for_it():
 def kill_one(client, ready):
     """Kill a worker's process as soon as ``ready()`` is true."""
     victims = client.run(os.getpid)
-    deadline = time.monotonic() + 60.0
-    while not ready() and time.monotonic() < deadline:
+    deadline = time.monotonic() + 300.0
+    while not ready():
+        assert time.monotonic() < deadline
         time.sleep(0.02)
     os.kill(victims[max(victims)], signal.SIGKILL)
     return max(victims)
@@ -169,7 +170,7 @@ def test_a_worker_that_dies_in_training_ends_the_fit_with_a_word_and_the_next_on
         DaskDiffGBM.flow(**endless).fit(X, y, client=client)
     thread.join()
     assert killed[0] in str(caught.value)
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=300)
     assert not any(client.run(is_at_work).values())
     DaskDiffGBM.flow(**SMALL).fit(X, y, client=client)
 
@@ -207,7 +208,7 @@ def test_a_worker_that_is_stuck_inside_lightgbm_is_restarted(client, monkeypatch
     (stuck,) = set(crew.workers) - {killed}
     with pytest.raises(ClusterError, match=f"Worker {killed} left the cluster"):
         crew.wait(futures)
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=300)
     assert stuck in crew.lost()
     assert not any(client.run(is_at_work).values())
 
@@ -218,4 +219,4 @@ def test_a_worker_that_dies_while_predicting_is_made_up_for(client, flow_model):
     future = client.compute(lazy.mean(axis=0))
     kill_one(client, lambda: any(client.has_what().values()))
     assert future.status == "pending"
-    np.testing.assert_allclose(future.result(timeout=120), flow_model.sample(X, 100, seed=0).mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(future.result(timeout=300), flow_model.sample(X, 100, seed=0).mean(axis=0), rtol=1e-12)

@@ -218,7 +218,7 @@ class Crew:
         raise ClusterError(_story(lost, stuck, error)) from error
 
     def _lost_by_now(self, suspected: bool) -> list[str]:
-        """Workers that are lost. A peer may notice before the scheduler, which is given time if one is ``suspected``."""
+        """Lost workers. A peer may notice before the scheduler does, which is given time if one is ``suspected``."""
         deadline = time.monotonic() + GRACE * suspected
         while not (lost := self.lost()) and time.monotonic() < deadline:
             time.sleep(POLL / 5)
