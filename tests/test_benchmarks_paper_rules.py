@@ -61,7 +61,7 @@ def test_two_pairs_decide_nothing_and_no_lines_are_said():
 
 def test_the_numbers_are_told():
     told = Compare("less", "l", "r", "crps").decide(results(l=LOW, r=HIGH)).numbers
-    assert told == "crps: l 1, r 2.05; difference -1.05, lower in 5 of 5, one-sided p = 0.031"
+    assert told == "crps: l 1, r 2.05; mean difference -1.05, lower in 5 of 5, one-sided p = 0.031"
 
 
 def test_relative_differences_do_not_depend_on_the_scale_of_a_data_set():

@@ -114,12 +114,15 @@ def _judged(test: PairedTest, claimed: str, alpha: float) -> Verdict:
     return "holds" if good < alpha else "does not hold" if bad < alpha else "within noise"
 
 
-def _told(test: PairedTest, kind: Test, left: str, right: str, measure: str, results: Results, p: str) -> str:
+def _told(
+    test: PairedTest, kind: Test, left: str, right: str, measure: str, results: Results, p: str, relative: bool = False
+) -> str:
     means = results.mean(left, measure), results.mean(right, measure)
     text = f"{measure}: {left} {means[0]:.4g}, {right} {means[1]:.4g}"
+    unit = " of the second" if relative else ""
     if kind == "exact":
         return text
-    return f"{text}; difference {test.difference:+.3g}, lower in {test.lower} of {test.n}, {p}"
+    return f"{text}; mean difference {test.difference:+.3g}{unit}, lower in {test.lower} of {test.n}, {p}"
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ class Compare:
         found = paired_test(d, self.test)
         # the direction that the numbers point to, which is what decides
         p = f"one-sided p = {min(found.p_less, found.p_greater):.2g}"
-        numbers = _told(found, self.test, self.left, self.right, self.measure, results, p)
+        numbers = _told(found, self.test, self.left, self.right, self.measure, results, p, self.relative)
         return Outcome(_judged(found, self.rule, self.alpha), numbers)
 
 
