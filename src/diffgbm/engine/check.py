@@ -52,7 +52,15 @@ COUNTED = {
 END = "\nend of trees\n"
 """Here a text must end: LightGBM's notes on the training, which may follow, can crash it when they are not its own."""
 
+OBJECTIVE = re.compile(
+    r"(regression(_l1)?|huber|fair|quantile|mape|custom|poisson|gamma|tweedie|cross_entropy(_lambda)?|binary)"
+    r"( sqrt| [a-z_]{1,40}:[0-9.e+-]{1,40}){0,4}"
+)
+"""Objectives of one number. With others, like ``multiclass``, LightGBM writes where it has no room."""
+
 _COUNT = re.compile(r"[0-9]{1,9}")
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_NUMBERS = re.compile(r"[0-9.e+ -]*")
 _CONTROL = bytes({*range(32), 127} - {10})
 
 
@@ -133,6 +141,10 @@ def _check_header(header: str, trees: Sequence[str], n_features: int) -> None:
         raise ValueError("its trees are not where it says")
     if header_value(header, "num_class") != "1" or header_value(header, "num_tree_per_iteration") != "1":
         raise ValueError("it predicts more than one number")
+    if header_value(header, "max_feature_idx") != str(n_features - 1):
+        raise ValueError(f"it does not split on {n_features} features")
+    if "objective" in names and not OBJECTIVE.fullmatch(header_value(header, "objective")):
+        raise ValueError(f"its objective {header_value(header, 'objective')[:40]!r} is not one of one number")
     if any(len(header_value(header, name).split(" ")) != n_features for name in ("feature_names", "feature_infos")):
         raise ValueError(f"it does not name {n_features} features")
 
@@ -207,8 +219,7 @@ def _check_sets(fields: Sequence[dict[str, str]], forest: Forest) -> None:
 def _check_linear(field: dict[str, str], n_features: int) -> None:
     """Check the linear models in a tree's leaves."""
     counts, features = _integers(field["num_features"]), _integers(field["leaf_features"])
-    coefficients = [float(word) for word in field["leaf_coeff"].split()]
-    constants = [float(word) for word in field["leaf_const"].split()]
+    coefficients, constants = (_floats(field[name]) for name in ("leaf_coeff", "leaf_const"))
     if (counts < 0).any() or not counts.sum() == len(features) == len(coefficients):
         raise ValueError("its linear leaves hold more or fewer numbers than they say")
     if not _within(features, 0, n_features) or not np.isfinite([*coefficients, *constants]).all():
@@ -221,8 +232,18 @@ def _count(word: str) -> int:
     return int(word)
 
 
+def _floats(line: str) -> list[float]:
+    if not _NUMBERS.fullmatch(line):
+        raise ValueError("it holds something that is not a number")
+    return [float(word) for word in line.split()]
+
+
 def _integers(line: str) -> Integers:
-    return np.array([int(word) for word in line.split()], dtype=np.int64)
+    """Read integers as LightGBM would; Python's own reader takes underscores and other scripts' digits as well."""
+    words = line.split()
+    if not all(map(_INTEGER.fullmatch, words)):
+        raise ValueError("it holds something that is not a number")
+    return np.array([int(word) for word in words], dtype=np.int64)
 
 
 def _within(values: Integers, low: int, high: int) -> bool:

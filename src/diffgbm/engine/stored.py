@@ -54,9 +54,12 @@ class StoredBooster:
 
     @cached_property
     def booster(self) -> lgb.Booster:
-        """LightGBM's own; raises ``ValueError`` if it holds notes that LightGBM could not read."""
+        """LightGBM's own; raises ``ValueError`` if it holds something that LightGBM cannot read."""
         check_notes(self.text)
-        return lgb.Booster(model_str=self.text)
+        try:
+            return lgb.Booster(model_str=self.text)
+        except lgb.basic.LightGBMError as error:
+            raise ValueError(f"LightGBM cannot read it: {error}") from None
 
     def predict(self, X: Any, **options: Any) -> Any:
         """Predict by LightGBM's own booster."""

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 
 LARGEST_RATIO = 200
 """Text of boosters shrinks to a third, arrays to a half; a file that claims to shrink more than this is no model."""
+MANIFEST_RATIO, SMALL_MANIFEST = 20, 1_000_000
+"""Objects of JSON take up to twenty times the memory of their text: a manifest of more bytes may not shrink as much."""
 WORTH_IT = 0.35
 """Arrays that do not shrink below this share are stored as they are: they are read faster than they are inflated."""
 _DIGITS = 64
@@ -38,7 +40,7 @@ def _archived(entries: Mapping[str, bytes], method: int) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in entries.items():
-            own = zipfile.ZIP_STORED if _is_dense(name, content) else method
+            own = zipfile.ZIP_STORED if _is_dense(name, content) or _is_hollow(name, content) else method
             # a ZipInfo of its own has no date: the same model makes the same file
             archive.writestr(zipfile.ZipInfo(name), content, own, compresslevel=6)
         archive.comment = b"0" * _DIGITS
@@ -48,6 +50,12 @@ def _archived(entries: Mapping[str, bytes], method: int) -> bytes:
 def _is_dense(name: str, content: bytes) -> bool:
     """Tell whether compression would cost its reader more time than the little space it saves is worth."""
     return name.endswith(".npy") and len(zlib.compress(content, 6)) > WORTH_IT * len(content)
+
+
+def _is_hollow(name: str, content: bytes) -> bool:
+    """Tell whether a manifest shrinks by more than its reader would believe."""
+    large = name == "manifest.json" and len(content) > SMALL_MANIFEST
+    return large and len(content) > MANIFEST_RATIO * len(zlib.compress(content, 6))
 
 
 def unpack(content: bytes) -> dict[str, bytes]:
@@ -99,5 +107,9 @@ def _check_entries(infos: Sequence[zipfile.ZipInfo], size: int) -> None:
     if any(info.compress_type not in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED) for info in infos):
         raise ModelFileError("is not a model file: it is compressed in another way.")
     claimed = sum(info.file_size for info in infos)
-    if sum(info.compress_size for info in infos) > size or claimed > LARGEST_RATIO * size:
+    hollow = any(
+        info.filename == "manifest.json" and info.file_size > max(SMALL_MANIFEST, MANIFEST_RATIO * info.compress_size)
+        for info in infos
+    )
+    if sum(info.compress_size for info in infos) > size or claimed > LARGEST_RATIO * size or hollow:
         raise ModelFileError(f"is refused: it claims to hold {claimed:,} bytes.")

@@ -51,6 +51,8 @@ def read_forest(stored: Stored, reader: Reader) -> Part:
     if len(feature) == 0 or feature.min() < -1 or feature.max() >= (dense.gives or 0):
         raise ValueError("a forest asks for columns that are not there")
     n_leaves = int(np.count_nonzero(feature < 0))
+    if n_leaves == 0:
+        raise ValueError("a forest has no leaves")
     values = _read_values(stored, reader, n_leaves)
     cuts = reader.array(stored, "threshold", "<f4", (len(feature) - n_leaves,))
     roots, threshold, left, right = unfolded(feature, cuts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,12 @@ from numpy.typing import NDArray
 
 Shape = tuple[int | None, ...]
 _MAGIC = b"\x93NUMPY\x01\x00"
+_START = len(_MAGIC) + 2
+_HEADER = re.compile(
+    rb"\{'descr': '([<>|=]?[A-Za-z][0-9]{0,3}(?:\[\w+\])?)', 'fortran_order': (False|True), "
+    rb"'shape': \(((?:[0-9]{1,19},? ?){0,8})\), \} *\n"
+)
+"""As numpy writes it. numpy would read any Python expression, with all the errors that these can have."""
 
 
 def to_npy(array: NDArray[Any]) -> bytes:
@@ -30,18 +37,21 @@ def from_npy(content: bytes, dtypes: tuple[str, ...], shape: Shape) -> NDArray[A
     """
     if not content.startswith(_MAGIC):
         raise ValueError("it is not an array")
-    file = io.BytesIO(content)
-    npy.read_magic(file)
-    found, fortran, dtype = npy.read_array_header_1_0(file)
+    start = _START + int.from_bytes(content[len(_MAGIC) : _START], "little")
+    header = _HEADER.fullmatch(content[_START:start])
+    if header is None:
+        raise ValueError("it is not an array as numpy writes it")
+    found = tuple(int(n) for n in header[3].replace(b",", b" ").split())
+    fortran, dtype = header[2] == b"True", np.dtype(header[1].decode())
     # numpy would reserve whatever memory the header asks for
     if dtype.str not in dtypes or fortran:
         raise ValueError(f"it holds {dtype.str!r} instead of {' or '.join(dtypes)}")
     if len(found) != len(shape) or any(n is not None and n != m for n, m in zip(shape, found, strict=True)):
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
         raise ValueError(f"its shape is {found} instead of ({wanted})")
-    if min(found, default=0) < 0 or len(content) - file.tell() != math.prod(found) * dtype.itemsize:
+    if len(content) - start != math.prod(found) * dtype.itemsize:
         raise ValueError("it holds more or fewer numbers than it says")
-    array = np.frombuffer(content, dtype, offset=file.tell()).reshape(found).copy()
+    array = np.frombuffer(content, dtype, offset=start).reshape(found).copy()
     if dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError("it holds numbers that are not finite")
     return array

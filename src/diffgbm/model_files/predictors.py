@@ -40,7 +40,9 @@ def read_dense(stored: Stored, reader: Reader) -> Part:
     for item in list_of(stored, "levels", list):
         j, codes = item
         levels.append((int(positions({"levels": [j]}, "levels", p)[0]), numbers({"levels": codes}, "levels")))
-    if sorted([*numeric.tolist(), *(j for j, _ in levels)]) != list(range(p)) or not set(gaps) <= set(numeric):
+    columns = sorted([*numeric.tolist(), *(j for j, _ in levels)])
+    # their number first: a list of all that a stranger claims may not fit into memory
+    if len(columns) != p or columns != list(range(p)) or not set(gaps) <= set(numeric):
         raise ValueError("columns are missing or are there twice")
     if not (scale > 0.0).all():
         raise ValueError("the scale of a column must be > 0")

@@ -13,6 +13,9 @@ from diffgbm.recipe import Recipe
 from diffgbm.sampler import Equation, Sampler
 from diffgbm.table import FeatureTable, ResponseTable
 
+MOST_STEPS = 1_000_000
+"""A model that a stranger wrote may not ask for more: its laws would take forever."""
+
 
 def write_features(features: FeatureTable) -> dict[str, Any]:
     """Store how features are read."""
@@ -73,5 +76,7 @@ def read_recipe(stored: Stored) -> Recipe:
     for name in ("min_snr_gamma", "sigma_data"):
         if not number(stored, name) > 0.0:
             raise ValueError(f"{name} must be > 0; got {stored[name]!r}")
+    if parts["sampler"].n_steps > MOST_STEPS:  # type: ignore[attr-defined]
+        raise ValueError(f"n_steps must be at most {MOST_STEPS:,}; got {stored['sampler']['n_steps']!r}")
     known("equation", stored["sampler"]["equation"], get_args(Equation))
     return Recipe(**{**stored, **parts})

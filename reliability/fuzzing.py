@@ -1,0 +1,205 @@
+"""Coverage-guided fuzzing by atheris: a child process that may die, and a parent that starts it again and counts.
+
+``python -m reliability fuzz-model`` and ``fuzz-forest``. The child knows the structure of what it changes (see
+``mutations``), so that its inputs get past checksums and sizes. What ends the child is kept in
+``reliability/results/findings`` and counted; the same finding is counted once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from reliability import mutations
+from reliability.records import RESULTS, record
+
+ROOT = Path(__file__).parent.parent
+MOST_MEMORY = 2048
+"""Megabytes that the child may hold, of which Python, LightGBM and numba take 400."""
+MOST_SECONDS = 60
+"""For one input, on a machine that does other things as well."""
+INSTRUMENTED = {
+    "model": ["diffgbm.persistence", "diffgbm.model_files", "diffgbm.engine.check", "diffgbm.engine.forest"],
+    "forest": ["diffgbm.engine.check", "diffgbm.engine.forest", "diffgbm.engine.stored"],
+}
+
+
+def run(kind: str, minutes: float, name: str | None = None) -> dict[str, Any]:
+    """Fuzz for some minutes; return and record the figures."""
+    findings: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        for own in ("corpus", "seeds"):
+            write_seeds(kind, folder / own)
+        while (left := 60.0 * minutes - (time.monotonic() - started)) > 1.0:
+            ended = _child(kind, folder, left)
+            counts = folder / "counts.json"
+            totals.update(json.loads(counts.read_text()) if counts.exists() else {})
+            counts.unlink(missing_ok=True)
+            if ended.returncode == 0:
+                break
+            reason = reason_of(ended.stderr)
+            findings[reason] += 1
+            print(f"finding: {reason}", flush=True)
+            _keep(folder, f"{kind}-{len(findings)}-{findings[reason]}", ended.stderr)
+            if sum(findings.values()) >= 50:
+                break
+        corpus = len(list((folder / "corpus").iterdir()))
+    figures = {
+        "minutes": round((time.monotonic() - started) / 60.0, 1),
+        "inputs": totals["inputs"],
+        "refused": totals["refused"],
+        "used": totals["used"],
+        "corpus": corpus,
+        "findings": len(findings),
+        "reasons": dict(findings),
+    }
+    record(name or f"fuzz-{kind}", figures)
+    return figures
+
+
+def _child(kind: str, folder: Path, seconds: float) -> subprocess.CompletedProcess[str]:
+    options = [
+        f"-max_total_time={max(1, int(seconds))}",
+        f"-rss_limit_mb={MOST_MEMORY}",
+        f"-timeout={MOST_SECONDS}",
+        "-max_len=200000",
+        f"-artifact_prefix={folder}/artifact-",
+        "-print_final_stats=1",
+    ]
+    command = [sys.executable, "-m", "reliability.fuzzing", kind, str(folder), *options]
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=ROOT, check=False)
+
+
+def _keep(folder: Path, name: str, said: str) -> None:
+    """Keep what ended a child, and what it said, and give the next child other seeds."""
+    kept = RESULTS / "findings"
+    kept.mkdir(parents=True, exist_ok=True)
+    (kept / f"{name}.log").write_text(said[-6000:])
+    for artifact in folder.glob("artifact-*"):
+        artifact.rename(kept / f"{name}.input")
+
+
+def reason_of(said: str) -> str:
+    """Return the line that says why a child ended, without numbers, so that the same reason is the same text."""
+    for pattern in (
+        r"(?m)^=== Uncaught Python exception: ===\n(.*)$",
+        r"(?m)^.*(libFuzzer: .*)$",
+        r"(?m)^==\d+== ?(ERROR: .*)$",
+    ):
+        if found := re.search(pattern, said):
+            return re.sub(r"0x[0-9a-f]+|\d+", "#", found.group(1))[:160]
+    return (said.strip().splitlines() or ["nothing was said"])[-1][:160]
+
+
+def write_seeds(kind: str, folder: Path) -> None:
+    """Write the model files of the tests, or the boosters in them and others with every kind of split."""
+    from diffgbm import persistence
+
+    folder.mkdir(parents=True)
+    files = sorted((ROOT / "tests" / "data").glob("*.dgbm"))
+    if kind == "model":
+        for file in files:
+            (folder / file.name).write_bytes(mutations.archived(persistence.unpack(file.read_bytes())))
+        return
+    for k, text in enumerate(seed_texts()):
+        (folder / f"{k}.txt").write_text(text)
+
+
+def seed_texts() -> list[str]:
+    """Texts of small boosters of three columns: missing values, zeros, categories, linear leaves, random forests."""
+    import lightgbm as lgb
+    import numpy as np
+
+    from diffgbm.engine.stored import text_of
+
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(size=(300, 2)), rng.integers(0, 40, 300)])
+    X[rng.random(300) < 0.2, 1] = np.nan
+    y = X[:, 0] + X[:, 2] % 2 + np.isnan(X[:, 1])
+    forest = {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}
+    variants: tuple[dict[str, Any], ...] = ({}, {"linear_tree": True}, {"zero_as_missing": True}, forest)
+    texts = []
+    for variant in variants:
+        params = {
+            "num_leaves": 5,
+            "verbosity": -1,
+            "min_data_per_group": 5,
+            "cat_smooth": 1,
+            "num_threads": 1,
+            **variant,
+        }
+        data = lgb.Dataset(X, y, categorical_feature=[2], params=params)
+        texts.append(text_of(lgb.train({"objective": "regression", **params}, data, 2)))
+    return texts
+
+
+def fuzz(kind: str, folder: Path, options: list[str]) -> None:
+    """Be the child: fuzz until time is up or something is found."""
+    import atheris  # type: ignore[import-not-found,unused-ignore]
+
+    # kernels are compiled by numba, which cannot read instrumented code
+    with atheris.instrument_imports(include=INSTRUMENTED[kind], exclude=["diffgbm.model_files._forest_kernels"]):
+        from reliability import targets
+
+        if kind == "model":
+            import diffgbm.model_files.estimators  # noqa: F401
+    read: Callable[[bytes], str] = targets.read_model if kind == "model" else targets.read_text
+    counts: Counter[str] = Counter()
+    last = time.monotonic()
+
+    def one(content: bytes) -> None:
+        nonlocal last
+        counts["inputs"] += 1
+        counts[read(content)] += 1
+        if time.monotonic() - last > 2.0:
+            last = time.monotonic()
+            (folder / "counts.json").write_text(json.dumps(counts))
+
+    seeds = [path.read_bytes() for path in sorted((folder / "seeds").iterdir())]
+
+    def mutate(content: bytes, most: int, seed: int) -> bytes:
+        # half of the inputs are one step from a good file: those that libFuzzer keeps are mostly bad ones
+        near = random.Random(seed + 1)
+        content = near.choice(seeds) if near.random() < 0.5 else content
+        return mutated(kind, content, most, random.Random(seed), lambda part: atheris.Mutate(part, len(part) + 16))
+
+    atheris.Setup([sys.argv[0], *options, str(folder / "corpus")], one, custom_mutator=mutate)
+    atheris.Fuzz()
+
+
+def mutated(kind: str, content: bytes, most: int, rng: random.Random, mutate: mutations.Mutate) -> bytes:
+    """Change an input by what it is; one in fifty without regard to it."""
+    from diffgbm import ModelFileError, persistence
+
+    if rng.random() < 0.02:
+        return bytes(mutate(content))[:most]
+    if kind == "forest":
+        return mutations.mutated_text(content.decode(errors="replace"), rng).encode()[:most]
+    try:
+        entries = persistence.unpack(content)
+    except ModelFileError:
+        return mutations.signed(content)[:most]
+    out = mutations.archived(mutations.mutated_entries(entries, rng, mutate))
+    return out if len(out) <= most else content
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the two commands."""
+    parser.add_argument("--minutes", type=float, default=20.0)
+
+
+if __name__ == "__main__":
+    fuzz(sys.argv[1], Path(sys.argv[2]), sys.argv[3:])

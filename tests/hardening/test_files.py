@@ -1,0 +1,222 @@
+"""Files from strangers: what fuzzing found, seeded mutations of every kind, and limits on memory and time."""
+
+import random
+import struct
+import zipfile
+from collections import Counter
+
+import numpy as np
+import pytest
+from reliability import mutations, targets
+from reliability.fuzzing import seed_texts
+
+from altered_files import DATA, altered, archive, object_of, refused
+from diffgbm.engine.stored import StoredBooster
+from diffgbm.model_files.archive import pack, unpack
+from diffgbm.model_files.npy import from_npy, to_npy
+
+from .bounded import outcomes
+
+TEXT, LINEAR = seed_texts()[:2]
+FILES = sorted(DATA.glob("*.dgbm"))
+
+
+def with_words(text: str, name: str, *words: str) -> str:
+    """The text with the first words of the first line of a name replaced."""
+    lines = text.split("\n")
+    at = next(k for k, line in enumerate(lines) if line.startswith(f"{name}="))
+    old = lines[at].partition("=")[2].split(" ")
+    lines[at] = f"{name}=" + " ".join([*words, *old[len(words) :]])
+    return mutations.with_sizes("\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    "objective",
+    ["multiclass num_class:50000", "multiclassova num_class:9 sigmoid:1", "lambdarank", "nothing", "-", "", "binary x"],
+)
+def test_objectives_that_lightgbm_would_follow_out_of_bounds_are_refused(objective):
+    """With ``multiclass`` LightGBM writes 50,000 numbers where there is room for one, and the process dies."""
+    assert "\nobjective=regression\n" in TEXT
+    text = TEXT.replace("\nobjective=regression\n", f"\nobjective={objective}\n")
+    with pytest.raises(ValueError, match="objective"):
+        StoredBooster.checked(text, 3)
+
+
+@pytest.mark.parametrize(
+    "objective", ["regression", "regression sqrt", "quantile", "binary sigmoid:1", "tweedie", "huber alpha:0.9"]
+)
+def test_objectives_of_one_number_are_read(objective):
+    text = TEXT.replace("\nobjective=regression\n", f"\nobjective={objective}\n")
+    assert np.isfinite(StoredBooster.checked(text, 3).predict(targets.ROWS)).all()
+
+
+@pytest.mark.parametrize("word", ["1_0", "\u0663", "+1", "0_0", "1e0"])
+@pytest.mark.parametrize("name", ["num_features", "leaf_features", "leaf_coeff", "leaf_const"])
+def test_numbers_that_python_and_lightgbm_read_differently_are_refused(name, word):
+    if (name, word) in {("leaf_coeff", "1e0"), ("leaf_coeff", "+1"), ("leaf_const", "1e0"), ("leaf_const", "+1")}:
+        pytest.skip("a number in both")
+    with pytest.raises(ValueError, match=r"number|followed"):
+        StoredBooster.checked(with_words(LINEAR, name, word), 3)
+
+
+@pytest.mark.parametrize("word", ["2_", "+2", " 2", "02", "\u0662", "2.0"])
+def test_a_number_of_features_that_python_and_lightgbm_read_differently_is_refused(word):
+    text = TEXT.replace("\nmax_feature_idx=2\n", f"\nmax_feature_idx={word}\n")
+    with pytest.raises(ValueError, match=r"features|number"):
+        StoredBooster.checked(text, 3)
+
+
+def with_raw_header(header: bytes) -> bytes:
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"(\n",
+        b"  x\n y\n",
+        b"-" * 9900 + b"1",
+        b"(" * 9900,
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (2L,), }\n",
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999999,), }\n",
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (" + b"1," * 5000 + b"), }\n",
+        b"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,), }\n",
+        b"\xff\xfe",
+        b"",
+    ],
+    ids=range(10),
+)
+def test_headers_of_arrays_that_are_no_headers_are_refused(header, tmp_path, recwarn):
+    """numpy reads a header as a Python expression: its tokenizer and its stack have errors of their own."""
+    with pytest.raises(ValueError, match=r"not an array|its shape is|more or fewer"):
+        from_npy(with_raw_header(header) + bytes(16), ("<f8",), (None,))
+
+    def change(manifest, entries):
+        entries[object_of(manifest, "process")["points"]] = with_raw_header(header) + bytes(16)
+
+    refused("guided", change, tmp_path, "cannot be used")
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("shape", [(0,), (3,), (2, 0), (2, 3), (1, 2, 3)])
+@pytest.mark.parametrize("dtype", ["<f8", "<f4", "|u1", "<i8"])
+def test_headers_of_arrays_survive(dtype, shape):
+    array = np.arange(np.prod(shape), dtype=dtype).reshape(shape)
+    found = from_npy(to_npy(array), (dtype,), (None,) * len(shape))
+    assert found.dtype == array.dtype
+    np.testing.assert_array_equal(found, array)
+
+
+def of_no_leaves(manifest, entries):
+    """A forest of splits only, whose (no) leaves predict very many numbers."""
+    forest = object_of(manifest, "forest")
+    splits = np.zeros(4, dtype=np.int8)
+    forest.update(outputs=2**31 - 1, coded=[])
+    entries[forest["feature"]] = to_npy(splits)
+    entries[forest["threshold"]] = to_npy(np.zeros(4, dtype=np.float32))
+    entries[forest["table"]] = to_npy(np.zeros((0, 0), dtype=np.float32))
+    entries[forest["codes"]] = to_npy(np.zeros(0, dtype=np.uint8))
+    entries[forest["numbers"]] = to_npy(np.zeros((0, 2**31 - 1), dtype=np.float32))
+
+
+def shares_nothing(manifest, entries):
+    """Arrays that are stored once for several objects must not be changed together."""
+    forest = object_of(manifest, "forest")
+    for k, name in enumerate(("feature", "threshold", "table", "codes", "numbers")):
+        entries[f"arrays/{900 + k}.npy"] = entries[forest[name]]
+        forest[name] = f"arrays/{900 + k}.npy"
+    return manifest, entries
+
+
+def claims_of_millions(text: bytes) -> bytes:
+    """A booster's text whose first tree says that it has many leaves, and has room for them."""
+    lines = text.decode().split("\n")
+    at = next(k for k, line in enumerate(lines) if line.startswith("num_leaves="))
+    lines[at] = "num_leaves=999999999"
+    return mutations.with_sizes("\n".join(lines)).encode()
+
+
+GREEDY = {
+    "columns": lambda manifest, entries: object_of(manifest, "dense").update(columns=2**31 - 1),
+    "outputs": lambda manifest, entries: (shares_nothing(manifest, entries), of_no_leaves(manifest, entries)),
+    "leaves": lambda manifest, entries: entries.update(
+        {"boosters/0.txt": claims_of_millions(entries["boosters/0.txt"])}
+    ),
+    "features": lambda manifest, entries: object_of(manifest, "features").update(n_features=2**31 - 1),
+    "steps": lambda manifest, entries: object_of(manifest, "model")["recipe"]["sampler"].update(n_steps=2**31 - 1),
+    "lengths": lambda manifest, entries: entries.update(
+        {
+            object_of(manifest, "process")["points"]: with_raw_header(
+                b"{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 0), }\n"
+            )
+        }
+    ),
+    "digits": lambda manifest, entries: entries.update(
+        {"manifest.json": entries["manifest.json"].replace(b'"version": 2', b'"version": ' + b"9" * 3_000_000)}
+    ),
+    "depth": lambda manifest, entries: entries.update(
+        {"manifest.json": entries["manifest.json"].replace(b'"version": 2', b'"version": ' + b'{"a":' * 200_000)}
+    ),
+}
+
+
+def test_greedy_files_are_refused_within_bounds_of_memory_and_time(tmp_path):
+    paths = []
+    for name, change in GREEDY.items():
+        paths.append(altered(DATA / "version2_guided.dgbm", change, tmp_path).rename(tmp_path / f"{name}.dgbm"))
+    # lists of nothing: 4,000 bytes of memory for each byte of the file
+    lists = b'{"format": "diffgbm-model", "version": 2, "objects": [' + b"[]," * 50_000_000 + b"[]]}"
+    (tmp_path / "lists.dgbm").write_bytes(archive(("manifest.json", lists), ("boosters/0.txt", bytes(700_000))))
+    noise = random.Random(0).randbytes(800_000)
+    (tmp_path / "padded.dgbm").write_bytes(archive(("manifest.json", lists), ("boosters/0.txt", noise)))
+    paths += [tmp_path / "lists.dgbm", tmp_path / "padded.dgbm"]
+    said = outcomes(paths)
+    assert set(said) == {path.name for path in paths}
+    assert {name: kind for name, (kind, _) in said.items()} == dict.fromkeys(said, "ModelFileError"), said
+    for name in ("lists.dgbm", "padded.dgbm"):
+        assert "claims to hold" in said[name][1]
+
+
+def test_a_manifest_that_shrinks_to_nothing_is_stored_so_that_it_is_believed():
+    manifest = b"[" + b"null, " * 500_000 + b"null]"
+    assert unpack(pack({"manifest.json": manifest}))["manifest.json"] == manifest
+
+
+def test_a_directory_that_claims_more_than_four_gigabytes_is_refused(tmp_path):
+    """Sizes of 64 bits stand in an extra field, where a check of the short ones would not see them."""
+    info = zipfile.ZipInfo("manifest.json")
+    content = bytearray(archive((info, b"{}")))
+    start = content.index(b"PK\x01\x02")
+    extra = struct.pack("<HHQQ", 1, 16, 2**40, 2**40)
+    content[start + 20 : start + 28] = b"\xff" * 8
+    content[start + 30 : start + 32] = struct.pack("<H", len(extra))
+    name_end = start + 46 + len("manifest.json")
+    content[name_end:name_end] = extra
+    end = content.index(b"PK\x05\x06")
+    content[end + 12 : end + 16] = struct.pack("<I", end - start)
+    path = tmp_path / "huge.dgbm"
+    path.write_bytes(mutations.signed(bytes(content)))
+    kind, words = outcomes([path])["huge.dgbm"]
+    assert kind == "ModelFileError"
+    assert "claims to hold 1,099,511,627,776 bytes" in words
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_mutated_model_files_are_refused_or_used(seed, tmp_path):
+    """The fuzzer's own mutations, a few of them, in order: ``python -m reliability fuzz-model`` tries thousands."""
+    rng = random.Random(seed)
+    counts: Counter[str] = Counter()
+    for _ in range(60):
+        entries = unpack(rng.choice(FILES).read_bytes())
+        changed = mutations.mutated_entries(entries, rng, mutations.flipped(rng))
+        counts[targets.read_model(mutations.archived(changed), tmp_path)] += 1
+    assert counts["refused"] > 20
+    assert counts["used"] > 0
+
+
+def test_mutated_boosters_are_refused_or_read_alike_by_lightgbm():
+    rng = random.Random(1)
+    texts = seed_texts()
+    counts = Counter(targets.read_text(mutations.mutated_text(rng.choice(texts), rng).encode()) for _ in range(600))
+    assert counts["refused"] > 200
+    assert counts["used"] > 20
