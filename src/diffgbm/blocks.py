@@ -18,8 +18,12 @@ BLOCK = 1 << 18
 """Numbers of a block (2 MB)."""
 MAPPED_BYTES = 1 << 28
 """A memory map larger than this gives its pages back as they have been read."""
+_MAPPED_ROWS = 256
+"""Rows that are read from a large map at a time."""
 _ZERO = 1e-35
 """What LightGBM takes for zero."""
+_BINNING = ("min_data_in_leaf", "num_threads", "verbosity")
+"""Parameters that LightGBM heeds as it bins a matrix."""
 
 
 def block_length(width: int) -> int:
@@ -52,9 +56,15 @@ def is_large_map(X: NDArray[Any]) -> bool:
 
 def take(X: NDArray[Any], rows: Any) -> NDArray[Any]:
     """Return a copy of some rows; those of a large map do not stay in memory."""
-    part = np.array(X[rows])
-    release(X)
-    return part
+    if not is_large_map(X):
+        return np.array(X[rows])
+    rows = np.asarray(rows)
+    found = np.empty((len(rows), *X.shape[1:]), dtype=X.dtype)
+    # the system maps some 64 KB about each row that is asked for
+    for part in ranges(len(rows), _MAPPED_ROWS):
+        found[part] = X[rows[part]]
+        release(X)
+    return found
 
 
 def release(X: NDArray[Any]) -> None:
@@ -121,19 +131,20 @@ class BlockDataset(lgb.Dataset):
 
     LightGBM finds bins in a sample of the rows, and holds it two and a half times; here it is held once. ``seeded``
     draws the sample that LightGBM draws from a matrix, where the parameter ``seed`` decides it, as of sequences it does
-    not.
+    not. Of sequences it does not hear either how many threads it may take, whether it may print, and how few rows make
+    a leaf; here it does.
     """
 
     def __init__(self, data: BlockSequence, *, seeded: bool = False, **options: Any) -> None:
         super().__init__(data, **options)
-        self._seeded = seeded
+        # rows that are binned as others are have the parameters of those
+        also = (*_BINNING, "seed") if seeded else _BINNING
+        self._also: tuple[str, ...] = also if options.get("reference") is None else ()
 
     def get_params(self) -> dict[str, Any]:
         """Parameters that concern the data."""
         own: dict[str, Any] = super().get_params()
-        if self._seeded and self.params and "seed" in self.params:
-            own["seed"] = self.params["seed"]
-        return own
+        return own | {name: self.params[name] for name in self._also if self.params and name in self.params}
 
     def _Dataset__sample(self, seqs: list[BlockSequence], total_nrow: int) -> tuple[list[Array], list[Any]]:
         # Replaces the method that LightGBM's own initialisation from sequences calls. A version that calls it otherwise
@@ -157,5 +168,5 @@ class BlockDataset(lgb.Dataset):
         sample_data.clear()
         sample_indices.clear()
         # subsets have the parameters that any data set has
-        self._seeded = False
+        self._also = ()
         return found
