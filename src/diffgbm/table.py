@@ -20,6 +20,8 @@ Levels = tuple[Hashable, ...]
 
 _NARROW = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean)
 """Types whose every value is a float32."""
+_LARGEST, _SMALLEST = 1e150, 1e-150
+"""Responses beyond these have no variance in floating point."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ class FeatureTable:
             is_category = [_is_categorical(column) for column in columns]
         for j in _check_cat_idx(cat_idx, p):
             is_category[j] = True
-        levels = tuple(_levels(c) if flag else None for c, flag in zip(columns, is_category, strict=True))
+        shown = range(p) if names is None else map(repr, names)
+        levels = tuple(_levels(c, n) if flag else None for c, flag, n in zip(columns, is_category, shown, strict=True))
         table = cls(p, names, levels)
         if frame is None and not table.categorical and array.dtype.kind == "f":
             return table, array
@@ -167,6 +170,7 @@ class ResponseTable:
         counted = matrix if weights is None else matrix[weights > 0.0]
         if len(counted) == 0:
             raise ValueError("sample_weight must be positive for some rows; got only zeros.")
+        _check_units(counted)
         w = None if weights is None else weights[weights > 0.0]
         location = np.average(counted, axis=0, weights=w)
         scale = np.sqrt(np.average((counted - location) ** 2, axis=0, weights=w))
@@ -196,26 +200,31 @@ def read_response(y: Any) -> tuple[tuple[str, ...] | None, Array]:
     frame = _as_frame(y)
     if frame is not None:
         names = tuple(map(str, frame.columns))
+        if not names:
+            raise ValueError("y must have at least one column; got none.")
         y = np.column_stack([_numbers(frame.get_column(name), repr(name), "y") for name in frame.columns])
     else:
         series = nw.from_native(y, series_only=True, pass_through=True)
         if isinstance(series, nw.Series):
             names = (str(series.name),) if series.name not in (None, "") else None
             y = _numbers(series, repr(series.name), "y")
-    dtype = np.asarray(y).dtype
-    if dtype.kind in "USMm":
+    y = _plain_array(y, "y")
+    dtype = y.dtype
+    if dtype.kind in "USMmV":
         raise TypeError(_not_numbers("y", "", dtype))
     try:
-        values = check_array(
-            y,
-            dtype=np.float64,
-            ensure_2d=False,
-            allow_nd=True,
-            ensure_min_features=0,
-            ensure_all_finite=False,
-            input_name="y",
-        )
-    except (TypeError, ValueError) as error:
+        # numbers beyond float64 become infinite, which is refused below
+        with np.errstate(over="ignore"):
+            values = check_array(
+                y,
+                dtype=np.float64,
+                ensure_2d=False,
+                allow_nd=True,
+                ensure_min_features=0,
+                ensure_all_finite=False,
+                input_name="y",
+            )
+    except (TypeError, ValueError, OverflowError) as error:
         if dtype.kind != "O":
             raise
         raise TypeError(f"{_not_numbers('y', '', dtype)} ({error})") from None
@@ -231,6 +240,20 @@ def read_response(y: Any) -> tuple[tuple[str, ...] | None, Array]:
             "Drop these rows: a response that is not known cannot be learned from."
         )
     return names, values
+
+
+def _check_units(counted: Array) -> None:
+    """Refuse responses (n, d) whose squares are no numbers any more, or nothing but zeros."""
+    for j, column in enumerate(counted.T):
+        largest, spread = np.abs(column).max(), column.max() * 0.5 - column.min() * 0.5
+        if largest > _LARGEST or 0.0 < spread < _SMALLEST:
+            what = (
+                f"is as large as {largest:.3g}" if largest > _LARGEST else f"varies by no more than {2.0 * spread:.3g}"
+            )
+            raise ValueError(
+                f"y (column {j}) {what}: its variance cannot be computed. Choose units in which it lies between "
+                f"{-_LARGEST:g} and {_LARGEST:g} and varies by more than {2.0 * _SMALLEST:g}, or not at all."
+            )
 
 
 def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
@@ -264,12 +287,27 @@ def _as_array(X: Any, owner: str, expected: int = 1) -> NDArray[Any]:
         X = series.to_numpy()
     if hasattr(X, "toarray"):  # sparse: refused below, in scikit-learn's words
         return check_array(X, estimator=owner, input_name="X")
-    X = np.asarray(X)
+    X = _plain_array(X, "X")
     if X.ndim == 1 and expected == 1:
         X = X.reshape(-1, 1)
-    if X.dtype.kind in "OUSMm":
+    if X.dtype.kind in "OUSMmV":
         return check_array(X, dtype=None, ensure_all_finite=False, estimator=owner, input_name="X")
-    return check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, estimator=owner, input_name="X")
+    # numbers beyond float64 are infinite
+    with np.errstate(over="ignore"):
+        return check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, estimator=owner, input_name="X")
+
+
+def _plain_array(values: Any, argument: str) -> NDArray[Any]:
+    """Make an array of an array-like of anything but complex numbers; what is masked is missing."""
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.astype(np.float64 if values.dtype.kind in "fiub" else object).filled(np.nan)
+    try:
+        found = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{argument} must be an array or a frame, its rows of one length. ({error})") from None
+    if found.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {argument} has dtype {found.dtype}.")
+    return found
 
 
 def _check_cat_idx(cat_idx: Sequence[int] | None, p: int) -> list[int]:
@@ -304,9 +342,12 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def _levels(column: Any) -> Levels:
+def _levels(column: Any, name: object) -> Levels:
     """Return the distinct values of a column, sorted where they can be."""
-    return sorted_levels({value for value in _values(column) if not _is_missing(value)})
+    try:
+        return sorted_levels({value for value in _values(column) if not _is_missing(value)})
+    except TypeError as error:
+        raise TypeError(f"X column {name} cannot be categorical: its values must be hashable. ({error})") from None
 
 
 def sorted_levels(seen: set[Any]) -> Levels:
@@ -331,16 +372,33 @@ def _numbers(column: Any, name: str, argument: str = "X") -> Array:
     else:
         dtype = column.dtype
         numeric = dtype.is_numeric() or dtype == nw.Boolean
+        if dtype == nw.Unknown and (native := column.to_numpy()).dtype.kind in "fiub":
+            # sparse columns, and long doubles: numbers that only numpy has a name for
+            with np.errstate(over="ignore"):
+                return native.astype(np.float64)
     if numeric and isinstance(column, nw.Series):
-        return column.cast(nw.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
+        return _floats(column)
     if isinstance(column, nw.Series) and column.null_count() == len(column):
         return np.full(len(column), np.nan)
     if not (numeric or dtype == nw.Object or getattr(dtype, "kind", "") in ("O", "U", "S")):
         raise TypeError(_not_numbers(argument, name, dtype))
     try:
-        return np.array([np.nan if _is_missing(v) else v for v in _values(column)], dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        found = np.array([np.nan if _is_missing(v) else v for v in _values(column)], dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{_not_numbers(argument, name, dtype)} ({error})") from None
+    if found.ndim != 1:
+        raise TypeError(f"{_not_numbers(argument, name, dtype)} (its values are sequences)")
+    return found
+
+
+def _floats(column: nw.Series[Any]) -> Array:
+    """Read a column of a numeric type as float64; integers of more than 53 bits are rounded."""
+    if column.implementation.is_pyarrow():
+        # narwhals asks Arrow for a cast that refuses to round
+        native = column.to_native()
+        column = nw.from_native(native.cast("float64", safe=False), series_only=True)
+    with np.errstate(over="ignore"):
+        return column.cast(nw.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
 
 
 def _not_numbers(argument: str, name: str, dtype: Any) -> str:

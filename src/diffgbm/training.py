@@ -53,9 +53,7 @@ class TrainingTable:
 def read_table(X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any, owner: str) -> TrainingTable:
     """Read the user's table; ``owner`` is the estimator's name for messages."""
     features, matrix = FeatureTable.learn(X, cat_idx, owner)
-    weights = None
-    if sample_weight is not None:
-        weights = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
+    weights = None if sample_weight is None else _read_weights(sample_weight, matrix)
     response, standard = ResponseTable.learn(y, weights, len(matrix))
     observed = read_response(y)[1].reshape(standard.shape)
     if weights is not None and not np.all(weights > 0.0):  # a row of no weight is a row that is not there
@@ -64,6 +62,28 @@ def read_table(X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any
     if len(matrix) < 2:
         raise ValueError(f"{owner} needs at least 2 rows of positive weight; got n_samples={len(matrix)}.")
     return TrainingTable(features, response, matrix, standard, weights, observed)
+
+
+_WEIGHTS = (1e-30, 1e30)
+"""LightGBM keeps weights, and their products with errors, as float32."""
+
+
+def _read_weights(sample_weight: Any, matrix: Array) -> Array:
+    """Read one weight for each row of ``matrix`` (n, p)."""
+    try:
+        weights = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
+    except (TypeError, ValueError, OverflowError) as error:
+        if "weight" in str(error):
+            raise
+        raise TypeError(f"sample_weight must hold one number for each row. ({error})") from None
+    extreme = (weights > 0.0) & ((weights < _WEIGHTS[0]) | (weights > _WEIGHTS[1]))
+    if extreme.any():
+        row = int(np.argmax(extreme))
+        raise ValueError(
+            f"sample_weight must be 0 or lie between {_WEIGHTS[0]:g} and {_WEIGHTS[1]:g}; got {weights[row]:g} in row "
+            f"{row}. Divide all weights by their mean."
+        )
+    return np.asarray(weights)
 
 
 def fit_model(

@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 
 FLOATS = ("float16", "float32", "float64", "longdouble")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -275,7 +276,30 @@ def arrow_tables(draw, n, strange=True):
 
 def tables(n, strange=True):
     """A table of n rows, of any library; of types that a model can learn from, unless it is strange."""
-    return st.one_of(make(n, strange) for make in (arrays, pandas_frames, pandas_frames, polars_frames, arrow_tables))
+    makers = (arrays, pandas_frames, pandas_frames, polars_frames, arrow_tables)
+    every = [make(n, strange) for make in makers]
+    return st.one_of(*every, no_tables(n)) if strange else st.one_of(*every)
+
+
+def no_tables(n):
+    """What is no table: ragged, a word, a number, a dictionary, a sparse matrix, a set, a masked array, a matrix."""
+    things = (
+        [[1.0], [1.0, 2.0]] * (n // 2),
+        "table.csv",
+        3.0,
+        None,
+        {"a": list(range(n))},
+        {1, 2},
+        (i for i in range(n)),
+        csr_matrix(np.eye(max(n, 1))),
+        np.ma.masked_array(np.ones((n, 2)), mask=np.eye(n, 2)),
+        pd.Series(range(n), dtype=float),
+        pl.Series("a", range(n), dtype=pl.Float64),
+        pd.Index(range(n)),
+        np.rec.array(np.zeros(n, [("a", float), ("b", int)])),
+        memoryview(np.zeros(n)),
+    )
+    return st.sampled_from(range(len(things))).map(things.__getitem__)
 
 
 AS_RESPONSE = (
@@ -305,7 +329,9 @@ def responses(draw, n, strange=True):
         pandas_columns(n),
         polars_frames(n),
         arrow_tables(n),
-        st.sampled_from([None, 3.0, "y", [], {}, object()]),
+        st.sampled_from(
+            [None, 3.0, "y", [], {}, object(), [[1.0], [1.0, 2.0]] * (n // 2), np.array(1.0), pl.Series([])]
+        ),
     )
     return draw(bad)
 
