@@ -66,6 +66,27 @@ def test_a_number_of_features_that_python_and_lightgbm_read_differently_is_refus
         StoredBooster.checked(text, 3)
 
 
+@pytest.mark.parametrize("word", ["", "x", "1_0"])
+@pytest.mark.parametrize("name", ["leaf_const", "num_features"])
+def test_linear_leaves_that_would_end_lightgbm_are_refused(name, word):
+    """Over an empty place among ``leaf_const`` LightGBM ends the process: C++ finds nobody to throw to."""
+    head, _, last = LINEAR.rpartition("\nTree=")
+    changed = with_words("tree_sizes=\nTree=" + last, name, word).rpartition("\nTree=")[2]
+    with pytest.raises(ValueError, match=r"number|followed"):
+        StoredBooster.checked(mutations.with_sizes(f"{head}\nTree={changed}"), 3)
+
+
+@pytest.mark.parametrize("name", ["feature_names", "feature_infos"])
+def test_columns_without_a_name_are_refused(name):
+    with pytest.raises(ValueError, match="does not name 3 features"):
+        StoredBooster.checked(with_words(TEXT, name, ""), 3)
+
+
+@pytest.mark.parametrize("value", ["1", {}, None, 0.5])
+def test_arguments_that_prediction_would_stumble_over_are_refused(value, tmp_path):
+    refused("guided", lambda manifest, _: object_of(manifest, "diffgbm")["params"].update(verbose=value), tmp_path)
+
+
 def with_raw_header(header: bytes) -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
 

@@ -145,7 +145,8 @@ def _check_header(header: str, trees: Sequence[str], n_features: int) -> None:
         raise ValueError(f"it does not split on {n_features} features")
     if "objective" in names and not OBJECTIVE.fullmatch(header_value(header, "objective")):
         raise ValueError(f"its objective {header_value(header, 'objective')[:40]!r} is not one of one number")
-    if any(len(header_value(header, name).split(" ")) != n_features for name in ("feature_names", "feature_infos")):
+    described = [header_value(header, name).split(" ") for name in ("feature_names", "feature_infos")]
+    if any(len(words) != n_features or "" in words for words in described):
         raise ValueError(f"it does not name {n_features} features")
 
 
@@ -220,6 +221,8 @@ def _check_linear(field: dict[str, str], n_features: int) -> None:
     """Check the linear models in a tree's leaves."""
     counts, features = _integers(field["num_features"]), _integers(field["leaf_features"])
     coefficients, constants = (_floats(field[name]) for name in ("leaf_coeff", "leaf_const"))
+    if not len(counts) == len(constants) == _count(field["num_leaves"]):
+        raise ValueError("its linear leaves hold more or fewer numbers than they say")
     if (counts < 0).any() or not counts.sum() == len(features) == len(coefficients):
         raise ValueError("its linear leaves hold more or fewer numbers than they say")
     if not _within(features, 0, n_features) or not np.isfinite([*coefficients, *constants]).all():

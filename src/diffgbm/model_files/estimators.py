@@ -37,6 +37,7 @@ def read_diffgbm(stored: Stored, reader: Reader) -> Part:
     check_arguments(params)
     resolve(params)
     n_threads(params["n_jobs"])
+    of_type(params, "verbose", int)
     model = reader.maybe(stored["model"], ("model",))
     estimator = DiffGBM(**params)
     return Part(estimator if model is None else estimator._with_model(model.value))
