@@ -109,7 +109,9 @@ def test_a_number_lies_between_its_bounds():
     assert Between("between", "a", "crps", 0.5, 1.5).decide(made).verdict == "holds"
     assert Between("between", "a", "crps", 1.0, 2.0).decide(made).verdict == "within noise"
     assert Between("between", "a", "crps", low=1.5).decide(made).verdict == "does not hold"
-    single = results(a={"slope": [-1.0]})
+    assert Between("between", "a", "crps", 0.5, 1.5).decide(results(a=[1.0])).verdict == "within noise"
+    assert Same("same", "a", "b", "crps", 0.5).decide(results(a=[1.0], b=[1.0])).verdict == "within noise"
+    single = Results({("computed", 1): {"a": {"slope": -1.0}}})  # a number of a formula is exact
     assert Between("between", "a", "slope", -1.01, -0.99).decide(single).verdict == "holds"
     assert Between("between", "a", "slope", high=-1.5).decide(single).verdict == "does not hold"
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from benchmarks import records
 from benchmarks.paper_studies.measures import MEASURES
-from benchmarks.paper_studies.results import Results
+from benchmarks.paper_studies.results import COMPUTED_DATA, Results
 from benchmarks.paper_studies.rules import Outcome, decide_all, differences, paired_test
 from benchmarks.paper_studies.schema import Claim, Paired, Shown, Study
-from benchmarks.paper_studies.work import COMPUTED_DATA, KEY, lines_path
+from benchmarks.paper_studies.work import KEY, lines_path
 from benchmarks.records import Record
 from benchmarks.tables.render import latex
 from benchmarks.tables.value import MISSING, Column, Entry, Number, Page, Table, fixed, significant

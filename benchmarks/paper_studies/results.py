@@ -16,6 +16,8 @@ from benchmarks.paper_studies.measures import MEASURES
 Array = NDArray[np.float64]
 Place = tuple[str, int]
 """Data set and fold."""
+COMPUTED_DATA = "computed"
+"""What stands for a data set in lines of studies that have none."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,11 @@ class Results:
     def data_sets(self) -> tuple[str, ...]:
         """Data sets that have lines, in their order."""
         return tuple(dict.fromkeys(place[0] for place in self.lines))
+
+    @property
+    def computed(self) -> bool:
+        """Whether the lines are of a study without data, whose numbers have no sampling error."""
+        return self.data_sets == (COMPUTED_DATA,)
 
     def at(self, place: Place, arm: str, measure: str) -> float:
         """Return a number of one unit; NaN where there is none.

@@ -94,9 +94,11 @@ def _one_sided(d: Array, test: Test, alternative: str) -> tuple[float, float]:
         return float(found.statistic), float(found.pvalue)
 
 
-def interval(values: Array, alpha: float) -> tuple[float, float]:
-    """Return the t interval of the mean, of confidence ``1 - alpha``; a single value is its own."""
+def interval(values: Array, alpha: float, exact: bool = False) -> tuple[float, float]:
+    """Return the t interval of the mean, of confidence ``1 - alpha``; a single value has none unless it is exact."""
     mean = float(np.mean(values))
+    if len(values) < 2 and not exact:
+        return -np.inf, np.inf
     if len(values) < 2 or np.ptp(values) == 0.0:
         return mean, mean
     half = float(stats.t.ppf(1.0 - 0.5 * alpha, len(values) - 1) * stats.sem(values))
@@ -203,7 +205,7 @@ class Same:
         d = differences(results, self.left, self.right, self.measure, self.over, self.relative)
         if not len(d):
             return UNMEASURED
-        low, high = interval(d, self.alpha)
+        low, high = interval(d, self.alpha, results.computed)
         inside = -self.tolerance <= low and high <= self.tolerance
         outside = low > self.tolerance or high < -self.tolerance
         unit = "relative " if self.relative else ""
@@ -261,7 +263,7 @@ class Between:
         values = results.values(self.arm, self.measure)
         if not len(values):
             return UNMEASURED
-        low, high = interval(values, self.alpha)
+        low, high = interval(values, self.alpha, results.computed)
         inside, outside = self.low <= low and high <= self.high, high < self.low or low > self.high
         around = f" [{low:.4g}, {high:.4g}]" if high > low else ""
         numbers = f"{self.arm}: {self.measure} {np.mean(values):.4g}{around}, asked: {self._asked()}"

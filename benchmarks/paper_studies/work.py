@@ -19,6 +19,7 @@ from benchmarks.datasets import ROOT
 from benchmarks.layout import PROTOCOL
 from benchmarks.paper_studies.computed import module_of
 from benchmarks.paper_studies.fits import Bench, Plan, measure_arms, plan_of
+from benchmarks.paper_studies.results import COMPUTED_DATA
 from benchmarks.paper_studies.schema import Study
 from benchmarks.paper_studies.stand_ins import table_of
 from benchmarks.protocol import prepare
@@ -30,9 +31,6 @@ RESULTS = ROOT / "benchmarks" / "results" / "studies"
 
 KEY = ("data_set", "fold")
 """What makes a line of a study's file."""
-
-COMPUTED_DATA = "computed"
-"""What stands for a data set in lines of studies that have none."""
 
 
 @dataclass(frozen=True)
