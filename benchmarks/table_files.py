@@ -7,6 +7,8 @@ import hashlib
 import io
 import os
 import tempfile
+import warnings
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,14 +145,24 @@ def read(path: Path, data_set: DataSet) -> Table:
     try:
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             columns = [name.strip().strip('"') for name in lines.readline().split(",")]
-            values = np.loadtxt(lines, delimiter=",", ndmin=2)
-    except (OSError, EOFError, ValueError) as error:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("error", "loadtxt: input contained no data", UserWarning)
+                values = np.loadtxt(lines, delimiter=",", ndmin=2)
+    except (OSError, EOFError, ValueError, UserWarning, zlib.error) as error:
         raise DataSetError(
             f"{path} cannot be read: {error}. It is damaged or no gzipped CSV file. Replace it."
         ) from error
     if data_set.target not in columns:
         raise DataSetError(f"{path} has no column {data_set.target!r}, the target. It has {', '.join(columns)}.")
     features = tuple(name for name in columns if name != data_set.target and name not in data_set.drop)
+    if len(set(columns)) < len(columns) or values.shape[1] != len(columns) or not features:
+        raise DataSetError(
+            f"{path} must have different columns, one more than the target, and {len(columns)} numbers in each row, as "
+            f"it has names; it has {values.shape[1]}, and {', '.join(columns)}."
+        )
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values).all(axis=1)))
+        raise DataSetError(f"{path}: a number in row {row + 1} is missing or infinite. It is damaged. Replace it.")
     picked = values[:, [columns.index(name) for name in features]]
     return Table(np.ascontiguousarray(picked), values[:, columns.index(data_set.target)], features, data_set.target)
 
