@@ -66,14 +66,25 @@ def test_a_number_of_features_that_python_and_lightgbm_read_differently_is_refus
         StoredBooster.checked(text, 3)
 
 
-@pytest.mark.parametrize("word", ["", "x", "1_0"])
-@pytest.mark.parametrize("name", ["leaf_const", "num_features"])
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        *(("num_features", word) for word in ("", "x", "1_0")),
+        *(("leaf_const", word) for word in ("", "x", "1_0", "-1e-400", "5e-324", "1e999", "nan", "inf", ".", "e5")),
+    ],
+)
 def test_linear_leaves_that_would_end_lightgbm_are_refused(name, word):
-    """Over an empty place among ``leaf_const`` LightGBM ends the process: C++ finds nobody to throw to."""
+    """Over an empty place or a number next to zero LightGBM ends the process: C++ finds nobody to throw to."""
     head, _, last = LINEAR.rpartition("\nTree=")
     changed = with_words("tree_sizes=\nTree=" + last, name, word).rpartition("\nTree=")[2]
     with pytest.raises(ValueError, match=r"number|followed"):
         StoredBooster.checked(mutations.with_sizes(f"{head}\nTree={changed}"), 3)
+
+
+@pytest.mark.parametrize("word", ["0", "-0", "0.000", "1e-300", "+2.5e10", "-7"])
+def test_linear_leaves_of_ordinary_numbers_are_read(word):
+    stored = StoredBooster.checked(with_words(LINEAR, "leaf_const", word), 3)
+    assert np.isfinite(stored.predict(targets.ROWS[:1])).all()
 
 
 @pytest.mark.parametrize("name", ["feature_names", "feature_infos"])

@@ -60,7 +60,9 @@ OBJECTIVE = re.compile(
 
 _COUNT = re.compile(r"[0-9]{1,9}")
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
-_NUMBERS = re.compile(r"[0-9.e+ -]*")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,40}(\.[0-9]{0,40})?(e[+-]?[0-9]{1,4})?")
+_NOT_ZERO = re.compile(r"[^e]*[1-9]")
+SMALLEST = float(np.finfo(np.float64).tiny)
 _CONTROL = bytes({*range(32), 127} - {10})
 
 
@@ -236,9 +238,15 @@ def _count(word: str) -> int:
 
 
 def _floats(line: str) -> list[float]:
-    if not _NUMBERS.fullmatch(line):
+    """Read numbers of linear leaves. Those next to zero are refused: over them C++ throws, and LightGBM dies of it."""
+    words = line.split()
+    numbers = [float(word) if _NUMBER.fullmatch(word) else np.nan for word in words]
+    if not all(
+        abs(number) >= SMALLEST if _NOT_ZERO.match(word) else number == 0.0
+        for word, number in zip(words, numbers, strict=True)
+    ):
         raise ValueError("it holds something that is not a number")
-    return [float(word) for word in line.split()]
+    return numbers
 
 
 def _integers(line: str) -> Integers:

@@ -1,0 +1,205 @@
+"""Processes that are killed in the middle of writing: what was finished is there, what was not is absent, all goes on.
+
+A case is run in a forked process that ends itself by SIGKILL at a file operation drawn at random, or is killed from
+outside when its folder has grown to a size drawn at random. After each death the case is looked at; then the same
+command runs again, and may be killed again, until it ends by itself. What it leaves must be what a run that nobody
+killed leaves.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reliability.records import record
+
+OPERATIONS = frozenset(
+    {"open", "write", "flush", "fsync", "close", "replace", "rename", "unlink", "link", "symlink", "truncate", "mkdir"}
+    | {"execute", "commit", "dumps", "touch", "flock", "lockf"}
+)
+"""Names of the functions in C at whose beginning or end a process may die."""
+MOST_DEATHS = 3
+"""Of one case; then it is left to end. Studies give up a place after a number of deaths, which is not tried here."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Something that writes files.
+
+    Attributes
+    ----------
+    name : str
+    run : callable
+        Does all of it in a folder, or what is left of it.
+    finished : callable
+        Reads what has been finished in a folder, by name; raises if something is there that cannot be read.
+    before : callable
+        Prepares a folder.
+    """
+
+    name: str
+    run: Callable[[Path], None]
+    finished: Callable[[Path], dict[str, Any]]
+    before: Callable[[Path], None] = lambda folder: None
+
+
+def forked(work: Callable[[], None], at: int | None = None, seen: Path | None = None) -> int:
+    """Run ``work`` in a fork; return its process. It dies at operation ``at``, or writes how many it saw."""
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115  # for as long as the process lives
+        counted = _count_operations(at)
+        work()
+        sys.setprofile(None)
+        if seen is not None:
+            seen.write_text(str(counted[0]))
+        code = 0
+    except BaseException:
+        sys.setprofile(None)
+        if seen is not None:
+            seen.write_text(traceback.format_exc())
+    finally:
+        os._exit(code)
+
+
+def _count_operations(at: int | None) -> list[int]:
+    counted = [0]
+
+    def hook(frame: Any, event: str, function: Any) -> None:
+        if event in ("c_call", "c_return") and function.__name__ in OPERATIONS:
+            counted[0] += 1
+            if counted[0] == at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.setprofile(hook)
+    sys.setprofile(hook)
+    return counted
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of all files in a folder, as far as they can be seen while they come and go."""
+    total = 0
+    for where, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.stat(os.path.join(where, name)).st_size
+            except OSError:
+                continue
+    return total
+
+
+def killed_at_size(pid: int, folder: Path, size: int) -> int:
+    """Kill a process when its folder holds as many bytes; return how it ended."""
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        if size_of(folder) >= size:
+            os.kill(pid, signal.SIGKILL)
+            return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        time.sleep(0.0005)
+
+
+class Trial:
+    """One case and what a run of it leaves that nobody killed."""
+
+    def __init__(self, case: Case, scratch: Path) -> None:
+        self.case, self.scratch = case, scratch
+        folder = self._folder("reference")
+        self.note = scratch / f"{case.name}.note"
+        self.start = size_of(folder)
+        code = os.waitstatus_to_exitcode(os.waitpid(forked(lambda: case.run(folder), None, self.note), 0)[1])
+        if code:
+            raise AssertionError(f"{case.name} fails without being killed: {self.note.read_text()}")
+        self.operations = int(self.note.read_text())
+        self.size = size_of(folder)
+        self.expected = case.finished(folder)
+
+    def _folder(self, name: str) -> Path:
+        folder = self.scratch / f"{self.case.name}-{name}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        self.case.before(folder)
+        return folder
+
+    def once(self, rng: random.Random, counts: Counter[str]) -> None:
+        """Kill a run up to ``MOST_DEATHS`` times, look at it after each, and let it end."""
+        folder = self._folder("killed")
+        known: set[str] = set()
+        for _ in range(rng.randint(1, MOST_DEATHS)):
+            code = self._attempt(folder, rng)
+            counts["kills"] += code == -signal.SIGKILL
+            counts["too_late"] += code == 0
+            if code not in (0, -signal.SIGKILL):
+                raise AssertionError(f"{self.case.name}: a run after a kill failed: {self.note.read_text()}")
+            known = self._look(folder, known, counts)
+            if code == 0:
+                return self._ended(folder)
+        pid = forked(lambda: self.case.run(folder), None, self.note)
+        if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]):
+            raise AssertionError(f"{self.case.name}: the last run failed: {self.note.read_text()}")
+        return self._ended(folder)
+
+    def _attempt(self, folder: Path, rng: random.Random) -> int:
+        if rng.random() < 0.3:
+            pid = forked(lambda: self.case.run(folder), None, self.note)
+            return killed_at_size(pid, folder, rng.randint(self.start, self.size))
+        pid = forked(lambda: self.case.run(folder), rng.randint(1, self.operations), self.note)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def _look(self, folder: Path, known: set[str], counts: Counter[str]) -> set[str]:
+        found = self.case.finished(folder)
+        for name, value in found.items():
+            if name not in self.expected or value != self.expected[name]:
+                raise AssertionError(f"{self.case.name}: {name} is there after a kill, and is wrong")
+        if not known <= set(found):
+            raise AssertionError(f"{self.case.name}: {known - set(found)} was finished, and is gone")
+        counts["looks"] += 1
+        counts["finished_parts"] += len(found)
+        counts["absent_parts"] += len(self.expected) - len(found)
+        return set(found)
+
+    def _ended(self, folder: Path) -> None:
+        if self.case.finished(folder) != self.expected:
+            raise AssertionError(f"{self.case.name}: what is left in the end is not what an unkilled run leaves")
+
+
+def run(kills: int, minutes: float, seed: int = 0, name: str | None = "kills") -> dict[str, Any]:
+    """Kill each case until there are ``kills`` of each, or time is over; return and record the figures."""
+    from reliability.kill_cases import cases
+
+    rng = random.Random(seed)
+    started = time.monotonic()
+    figures: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        trials = [Trial(case, Path(scratch)) for case in cases(Path(scratch))]
+        counts = {trial.case.name: Counter[str]() for trial in trials}
+        while any(own["kills"] < kills for own in counts.values()):
+            for trial in trials:
+                if counts[trial.case.name]["kills"] < kills:
+                    trial.once(rng, counts[trial.case.name])
+            if time.monotonic() - started > 60.0 * minutes:
+                break
+        figures = {
+            "minutes": round((time.monotonic() - started) / 60.0, 1),
+            "kills": sum(own["kills"] for own in counts.values()),
+            "cases": {trial.case.name: {"operations": trial.operations, **counts[trial.case.name]} for trial in trials},
+        }
+    if name:
+        record(name, figures)
+    return figures
