@@ -1,0 +1,166 @@
+"""Same seed, same bits.
+
+A row's law (``predict_*``, ``predict_distribution``) depends on the model and the row alone. A sample depends on the
+seed, the row, its position in the table (``first_row`` + i), the sample's number and the step: the same whatever the
+batch, the threads, the process, the library that holds the table, or how the model came there.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from hashlib import sha256
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import diffgbm
+from conftest import tiny, toy
+
+N = 150
+X, Y = toy(N)
+Y2 = toy(N, d=2)[1]
+SAMPLES = 5
+MODELS = {
+    "flow": lambda **p: tiny("flow", **p).fit(X, Y),
+    "sde": lambda **p: tiny("published", n_steps=10, **p).fit(X, Y),
+    "joint": lambda **p: tiny("flow", **p).fit(X, Y2),
+    "bags": lambda **p: tiny("flow", n_bags=3, bag_mix="mixture", **p).fit(X, Y),
+}
+
+
+@pytest.fixture(scope="module", params=sorted(MODELS))
+def model(request):
+    return MODELS[request.param]()
+
+
+def bits(model, rows=X, **arguments):
+    """Samples, means and quantiles: everything random and everything that is not."""
+    return (
+        model.sample(rows, SAMPLES, seed=11, **arguments).tobytes(),
+        model.predict(rows).tobytes(),
+        np.asarray(model.predict_quantiles(rows)).tobytes(),
+    )
+
+
+@pytest.mark.parametrize("threads", [2, 7])
+def test_threads(model, threads):
+    one = bits(model)
+    try:
+        model.set_params(n_jobs=threads)
+        assert bits(model) == one
+    finally:
+        model.set_params(n_jobs=1)
+
+
+@pytest.mark.parametrize("size", [33, 64])
+def test_batches(model, size):
+    starts = range(0, N, size)
+    drawn = [model.sample(X[i : i + size], SAMPLES, seed=11, first_row=i) for i in starts]
+    np.testing.assert_array_equal(np.concatenate(drawn, axis=1), model.sample(X, SAMPLES, seed=11))
+    means = [model.predict(X[i : i + size]) for i in starts]
+    np.testing.assert_array_equal(np.concatenate(means), model.predict(X))
+
+
+def test_each_row_keeps_its_law_in_any_order(model):
+    order = np.random.default_rng(0).permutation(N)
+    np.testing.assert_array_equal(model.predict(X[order]), model.predict(X)[order])
+    np.testing.assert_array_equal(model.predict_quantiles(X[order]), model.predict_quantiles(X)[order])
+    np.testing.assert_array_equal(model.predict_interval(X[::-1]), model.predict_interval(X)[::-1])
+
+
+def test_samples_belong_to_positions(model):
+    """The random numbers are those of the position, the law is the row's: a row alone in its place has its samples."""
+    other = X[::-1].copy()
+    other[7] = X[7]
+    samples, alone = model.sample(X, SAMPLES, seed=11), model.sample(X[7:8], SAMPLES, seed=11, first_row=7)
+    np.testing.assert_array_equal(model.sample(other, SAMPLES, seed=11)[:, 7], samples[:, 7])
+    np.testing.assert_array_equal(alone[:, 0], samples[:, 7])
+    assert (model.sample(X[7:8], SAMPLES, seed=11) != alone).any()
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        lambda X: X.tolist(),
+        np.asfortranarray,
+        lambda X: np.repeat(X, 2, axis=0)[::2],
+        lambda X: X.astype("longdouble"),
+        pd.DataFrame,
+        lambda X: pl.DataFrame(X, schema=["a", "b", "c"]),
+        lambda X: pl.DataFrame(X, schema=["a", "b", "c"]).lazy(),
+        lambda X: pa.table(dict(zip("abc", X.T, strict=True))),
+    ],
+    ids=["list", "Fortran", "strided", "long doubles", "pandas", "polars", "lazy", "Arrow"],
+)
+def test_libraries(model, same):
+    rows = same(X)
+    samples = model.sample(X, SAMPLES, seed=11)
+    np.testing.assert_array_equal(model.sample(rows, SAMPLES, seed=11), samples)
+    np.testing.assert_array_equal(model.predict(rows), model.predict(X))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "Arrow"])
+def test_a_fit_to_a_frame_is_the_fit_to_its_numbers(kind):
+    columns = dict(zip("abc", X.T, strict=True))
+    frame = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "Arrow": pa.table}[kind](columns)
+    found = tiny("flow").fit(frame, Y).sample(frame, SAMPLES, seed=11)
+    np.testing.assert_array_equal(found, MODELS["flow"]().sample(X, SAMPLES, seed=11))
+
+
+def test_pickling_saving_and_loading(model, tmp_path):
+    model.save(tmp_path / "m.dgbm")
+    loaded = diffgbm.load(tmp_path / "m.dgbm")
+    loaded.save(tmp_path / "again.dgbm")
+    for twin in (pickle.loads(pickle.dumps(model)), loaded, diffgbm.load(tmp_path / "again.dgbm")):
+        assert bits(twin) == bits(model)
+
+
+ELSEWHERE = """
+import hashlib, sys, numpy as np, diffgbm
+model, X = diffgbm.load(sys.argv[1]), np.load(sys.argv[2])
+model.set_params(n_jobs=int(sys.argv[3]))
+print(hashlib.sha256(model.sample(X, 5, seed=11).tobytes() + model.predict(X).tobytes()).hexdigest())
+"""
+
+
+def test_processes(tmp_path):
+    """Another process, with another hash seed and other threads."""
+    lines = set()
+    model = MODELS["joint"]()
+    model.save(tmp_path / "m.dgbm")
+    np.save(tmp_path / "X.npy", X)
+    for threads, salt in (("1", "1"), ("2", "2")):
+        words = [sys.executable, "-c", ELSEWHERE, str(tmp_path / "m.dgbm"), str(tmp_path / "X.npy"), threads]
+        env = {**os.environ, "PYTHONHASHSEED": salt, "OMP_NUM_THREADS": "1"}
+        lines.add(subprocess.run(words, env=env, capture_output=True, text=True, check=True).stdout)
+    here = sha256(model.sample(X, SAMPLES, seed=11).tobytes() + model.predict(X).tobytes()).hexdigest()
+    assert lines == {here + "\n"}
+
+
+@pytest.mark.parametrize("kind", sorted(MODELS))
+def test_fitting_again_gives_the_same_trees(kind):
+    """For a fixed number of threads. LightGBM promises no more than that with ``deterministic=True``."""
+    first, second = MODELS[kind](), MODELS[kind]()
+    assert [b.model_to_string() for b in first.boosters_] == [b.model_to_string() for b in second.boosters_]
+    assert bits(first) == bits(second)
+
+
+def test_fitting_does_not_depend_on_what_was_fitted_before():
+    first = bits(MODELS["flow"]())
+    np.random.seed(5)  # noqa: NPY002  # nobody else's random state is used, or changed
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    MODELS["sde"]()
+    assert bits(MODELS["flow"]()) == first
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+
+
+def test_fitting_with_several_threads_repeats_itself():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        first, second = (tiny("flow", n_jobs=2, n_estimators=2).fit(X, Y) for _ in range(2))
+    assert bits(first) == bits(second)
