@@ -201,7 +201,7 @@ def wait_inside():
 
 
 def test_a_worker_that_is_stuck_inside_lightgbm_is_restarted(client, monkeypatch):
-    monkeypatch.setattr(crews, "GRACE", 0.3)
+    monkeypatch.setattr(crews, "GRACE", 2.0)
     crew = Crew.of(client, [200, 200], workers_of(client))
     futures = [crew.at(address, wait_inside) for address in crew.workers]
     killed = kill_one(client, lambda: all(client.run(is_at_work).values()))

@@ -7,6 +7,7 @@ that are stuck inside LightGBM, and raises ``ClusterError``.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -225,17 +226,19 @@ class Crew:
         return lost
 
     def _restart_stuck(self) -> list[str]:
-        """Restart workers that stay inside LightGBM, waiting for one that is gone; return those that cannot be."""
+        """End workers that stay inside LightGBM, for their nannies to restart; return those that have no nanny."""
         deadline = time.monotonic() + GRACE
-        while stuck := self._at_work():
-            if time.monotonic() > deadline:
-                try:
-                    self.client.restart_workers(stuck, raise_for_error=False)
-                    return []
-                except ValueError:  # workers without a nanny
-                    return stuck
+        while (stuck := self._at_work()) and time.monotonic() < deadline:
             time.sleep(POLL / 5)
-        return []
+        nannies = {at: worker["nanny"] for at, worker in _workers(self.client).items()}
+        watched = [at for at in stuck if nannies.get(at)]
+        if watched:
+            # nobody but the system can end a thread that waits in LightGBM
+            self.client.run(os._exit, 1, workers=watched, on_error="ignore")
+        deadline = time.monotonic() + GRACE
+        while set(watched) - set(self.lost()) and time.monotonic() < deadline:
+            time.sleep(POLL / 5)
+        return [at for at in stuck if at not in watched]
 
     def _at_work(self) -> list[str]:
         present = [at for at in self.workers if at not in self.lost()]
@@ -245,8 +248,13 @@ class Crew:
 
 def _present(client: Any) -> dict[str, str]:
     """Return the directory, which is new for each process, of each worker by its address."""
-    workers = client.scheduler_info(n_workers=-1)["workers"]
-    return {address: str(worker["local_directory"]) for address, worker in workers.items()}
+    return {address: str(worker["local_directory"]) for address, worker in _workers(client).items()}
+
+
+def _workers(client: Any) -> dict[str, Any]:
+    """Return what the scheduler knows of each worker, by its address."""
+    found: dict[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
+    return found
 
 
 def _story(lost: Sequence[str], stuck: Sequence[str], error: BaseException | None) -> str:
