@@ -43,7 +43,7 @@ def pairs():
                 yield pytest.param(found, target, id=f"{path}-{target}-{high or 'usual'}")
 
 
-@pytest.mark.parametrize(("path", "target"), pairs())
+@pytest.mark.parametrize(("path", "target"), list(pairs()))
 def test_step_tables_are_finite(path, target):
     for method, equation, n in product(METHODS, EQUATIONS, (1, 2, 50, 10_000)):
         if equation["equation"] == "sde" and path.reaches_noise:
@@ -53,7 +53,7 @@ def test_step_tables_are_finite(path, target):
             assert np.isfinite(part).all()
 
 
-@pytest.mark.parametrize(("path", "target"), pairs())
+@pytest.mark.parametrize(("path", "target"), list(pairs()))
 def test_targets_are_inverted_at_both_ends_of_time(path, target):
     """y0 and z come back from the target and the state, at t = 1e-5 and t = 1, where the path can say them at all."""
     y0, z = np.random.default_rng(0).standard_normal((2, 50))

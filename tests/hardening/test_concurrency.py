@@ -1,0 +1,185 @@
+"""Many at once: threads that sample while others fit, processes, event loops; and how many threads there really are."""
+
+import asyncio
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import joblib
+import numpy as np
+import pytest
+
+from conftest import tiny, toy
+
+X, Y = toy(130)
+FEW = {"n_estimators": 5, "n_repeats": 2}
+
+
+def samples_of(model, seed):
+    """Samples and means; runs in workers."""
+    return model.sample(X, 4, seed=seed), model.predict(X)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return tiny("flow", **FEW).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def alone(model):
+    """What the model says when nobody else is there."""
+    return [samples_of(model, seed) for seed in range(4)]
+
+
+def assert_same(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_threads_sample_while_others_fit(model, alone):
+    fitted = tiny("flow", **FEW, residualize="off").fit(X, Y).predict(X)
+    begin = threading.Barrier(6)
+
+    def sample(seed):
+        begin.wait()
+        return [samples_of(model, seed) for _ in range(5)]
+
+    def fit(seed):
+        begin.wait()
+        return [tiny("flow", **FEW, residualize="off").fit(X, Y).predict(X) for _ in range(3)]
+
+    with ThreadPoolExecutor(6) as pool:
+        drawing = [pool.submit(sample, seed) for seed in range(4)]
+        fitting = [pool.submit(fit, seed) for seed in range(2)]
+        for seed, job in enumerate(drawing):
+            for found in job.result():
+                assert_same(found, alone[seed])
+        for job in fitting:
+            for found in job.result():
+                np.testing.assert_array_equal(found, fitted)
+
+
+def test_one_estimator_is_fitted_again_while_it_is_asked(model):
+    """A request sees the old model or the new one, never something in between."""
+    estimator = tiny("flow", **FEW, residualize="off")
+    answers = {estimator.fit(X, response).predict(X).tobytes() for response in (Y, -Y)}
+    assert len(answers) == 2
+    stop, seen = threading.Event(), set()
+
+    def ask():
+        while not stop.is_set():
+            seen.add(estimator.predict(X).tobytes())
+
+    asking = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in asking:
+        thread.start()
+    for response in (Y, -Y, Y, -Y):
+        estimator.fit(X, response)
+    stop.set()
+    for thread in asking:
+        thread.join()
+    assert seen
+    assert seen <= answers
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_joblib(model, alone, backend):
+    found = joblib.Parallel(n_jobs=2, backend=backend)(joblib.delayed(samples_of)(model, seed) for seed in range(4))
+    for one, expected in zip(found, alone, strict=True):
+        assert_same(one, expected)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_multiprocessing(model, alone, method):
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"there is no {method}")
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        for found, expected in zip(pool.starmap(samples_of, [(model, s) for s in range(4)]), alone, strict=True):
+            assert_same(found, expected)
+
+
+def fit_and_predict(_):
+    return tiny("flow", **FEW, residualize="off").fit(X, Y).predict(X)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_fitting_after_a_fork(model):
+    """The parent has fitted, with LightGBM's threads if it has any; its children fit as well."""
+    expected = fit_and_predict(0)
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("there is no fork")
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        for found in pool.map_async(fit_and_predict, range(2)).get(timeout=300):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_asyncio(model, alone):
+    async def main():
+        loop = asyncio.get_running_loop()
+        with ThreadPoolExecutor(3) as pool:
+            return await asyncio.gather(*(loop.run_in_executor(pool, samples_of, model, seed) for seed in range(4)))
+
+    for found, expected in zip(asyncio.run(main()), alone, strict=True):
+        assert_same(found, expected)
+
+
+COUNT = """
+import os, sys, threading
+import numpy as np
+from diffgbm import DiffGBM
+
+jobs = int(sys.argv[1])
+rng = np.random.default_rng(0)
+X = rng.uniform(size=(700, 4))
+y = X[:, 0] + rng.standard_normal(700)
+most, stop = [0], threading.Event()
+
+def tasks():
+    return len(os.listdir("/proc/self/task"))
+
+def watch():
+    while not stop.wait(0.001):
+        most[0] = max(most[0], tasks())
+
+before = tasks()
+watcher = threading.Thread(target=watch)
+watcher.start()
+small = {"n_repeats": 2, "n_estimators": 3, "early_stopping_rounds": None, "seed": 0}
+model = DiffGBM.flow(**small, n_jobs=jobs, extra_residualizer_params={"n_estimators": 2}).fit(X, y)
+model.sample(X, 20, seed=0)
+model.predict(X)
+most[0] = max(most[0], tasks())
+stop.set()
+watcher.join()
+# without the watcher
+print(most[0] - before - 1)
+"""
+
+
+def threads_of(jobs, omp):
+    """Threads that fitting and sampling added to a process, at the most."""
+    env = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    env.pop("OMP_NUM_THREADS", None)
+    if omp is not None:
+        env["OMP_NUM_THREADS"] = str(omp)
+    done = subprocess.run([sys.executable, "-c", COUNT, str(jobs)], env=env, capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
+@pytest.mark.parametrize(
+    ("jobs", "omp", "most"),
+    [
+        (1, None, 0),
+        (-1, 1, 0),
+        # two of LightGBM, two that sample; not at work at the same time
+        (2, None, 4),
+    ],
+    ids=["one job", "OMP_NUM_THREADS=1", "two jobs"],
+)
+def test_no_more_threads_than_were_asked_for(jobs, omp, most):
+    assert threads_of(jobs, omp) <= most
