@@ -1,4 +1,4 @@
-"""``python -m reliability <command>``."""
+"""``python -m reliability <command>``: attacks that take minutes, and the page that tells of them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,49 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+COMMANDS = ("fuzz-model", "fuzz-forest", "soak", "kills", "package", "audit", "coverage", "page")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and print its figures."""
     parser = argparse.ArgumentParser(prog="python -m reliability", description=__doc__)
-    parser.add_argument("command", choices=["fuzz-model", "fuzz-forest"])
+    parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("--minutes", type=float, default=20.0)
+    parser.add_argument("--kills", type=int, default=50, help="of each case")
+    parser.add_argument("--cases", nargs="*", help="to be killed; all if none is named")
+    parser.add_argument("--quick", action="store_true", help="do not write the figures down")
     args = parser.parse_args(argv)
-    from reliability import fuzzing
+    if args.command == "page":
+        from reliability import page
 
-    figures: dict[str, Any] = fuzzing.run(args.command.removeprefix("fuzz-"), args.minutes)
+        page.write()
+        return 0
+    figures = _figures(args)
     print(json.dumps(figures))
-    return 0
+    return int(bool(figures.get("findings")) or not figures.get("flat", True))
+
+
+def _figures(args: argparse.Namespace) -> dict[str, Any]:
+    name = None if args.quick else args.command
+    if args.command.startswith("fuzz-"):
+        from reliability import fuzzing
+
+        return fuzzing.run(args.command.removeprefix("fuzz-"), args.minutes, name)
+    if args.command == "soak":
+        from reliability import soak
+
+        return soak.run(args.minutes, name)
+    if args.command == "kills":
+        from reliability import kills
+
+        return kills.run(args.kills, args.minutes, name=name, only=args.cases)
+    if args.command == "coverage":
+        from reliability import covered
+
+        return covered.run(name)
+    from reliability import package
+
+    return package.run(name) if args.command == "package" else package.audit(name)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
@@ -68,7 +67,8 @@ def run(kind: str, minutes: float, name: str | None = None) -> dict[str, Any]:
         "findings": len(findings),
         "reasons": dict(findings),
     }
-    record(name or f"fuzz-{kind}", figures)
+    if name:
+        record(name, figures)
     return figures
 
 
@@ -198,11 +198,6 @@ def mutated(kind: str, content: bytes, most: int, rng: random.Random, mutate: mu
         return mutations.signed(content)[:most]
     out = mutations.archived(mutations.mutated_entries(entries, rng, mutate))
     return out if len(out) <= most else content
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the two commands."""
-    parser.add_argument("--minutes", type=float, default=20.0)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,14 +93,14 @@ def _count_operations(at: int | None) -> list[int]:
 
 def size_of(folder: Path) -> int:
     """Bytes of all files in a folder, as far as they can be seen while they come and go."""
-    total = 0
-    for where, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += os.stat(os.path.join(where, name)).st_size
-            except OSError:
-                continue
-    return total
+    return sum(_size(os.path.join(where, name)) for where, _, names in os.walk(folder) for name in names)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def killed_at_size(pid: int, folder: Path, size: int) -> int:
@@ -179,7 +179,9 @@ class Trial:
             raise AssertionError(f"{self.case.name}: what is left in the end is not what an unkilled run leaves")
 
 
-def run(kills: int, minutes: float, seed: int = 0, name: str | None = "kills") -> dict[str, Any]:
+def run(
+    kills: int, minutes: float, seed: int = 0, name: str | None = "kills", only: Sequence[str] | None = None
+) -> dict[str, Any]:
     """Kill each case until there are ``kills`` of each, or time is over; return and record the figures."""
     from reliability.kill_cases import cases
 
@@ -187,7 +189,7 @@ def run(kills: int, minutes: float, seed: int = 0, name: str | None = "kills") -
     started = time.monotonic()
     figures: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as scratch:
-        trials = [Trial(case, Path(scratch)) for case in cases(Path(scratch))]
+        trials = [Trial(case, Path(scratch)) for case in cases(Path(scratch)) if not only or case.name in only]
         counts = {trial.case.name: Counter[str]() for trial in trials}
         while any(own["kills"] < kills for own in counts.values()):
             for trial in trials:

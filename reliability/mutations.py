@@ -163,7 +163,7 @@ def mutated_array(content: bytes, rng: random.Random, mutate: Mutate) -> bytes:
     try:
         npy.read_magic(file)
         shape, fortran, dtype = npy.read_array_header_1_0(file)
-    except ValueError:
+    except Exception:  # whatever numpy's reader of headers may raise
         return mutate(content)
     start = file.tell()
     if rng.random() < 0.4:

@@ -73,7 +73,7 @@ def one_round(k: int, folder: Path) -> None:
         raise AssertionError(f"round {k}: a loaded model draws other samples")
 
 
-def run(minutes: float, name: str = "soak") -> dict[str, Any]:
+def run(minutes: float, name: str | None = "soak") -> dict[str, Any]:
     """Soak for some minutes; return and record the figures."""
     seen: list[Held] = []
     started = time.monotonic()
@@ -84,7 +84,8 @@ def run(minutes: float, name: str = "soak") -> dict[str, Any]:
             if time.monotonic() - started > 60.0 * minutes and len(seen) >= 3 * BLOCKS:
                 break
     figures = {"minutes": round((time.monotonic() - started) / 60.0, 1), **summary(seen)}
-    record(name, figures)
+    if name:
+        record(name, figures)
     return figures
 
 
@@ -102,6 +103,7 @@ def summary(seen: list[Held]) -> dict[str, Any]:
             "error": round(1000.0 * error, 3),
             "flat": is_flat(b, error, len(kept), float(kept[:, j].mean())),
         }
+    figures["flat"] = all(figures[name]["flat"] for name in Held._fields)
     return figures
 
 

@@ -11,7 +11,7 @@ import pytest
 import scoringrules
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import integrate, stats
 
 from diffgbm import PredictiveDistribution, metrics
 from exact import ks_limit
@@ -124,7 +124,7 @@ def test_probabilities(known):
 def test_crps_is_that_of_the_law(known):
     y = np.concatenate([known.ppf([0.01, 0.2, 0.5, 0.9]), [known.mean - 5.0 * known.sd, known.mean + 5.0 * known.sd]])
     u = np.linspace(known.mean - 10.0 * known.sd, known.mean + 20.0 * known.sd, 400_001)
-    integrals = np.array([np.trapezoid((known.cdf(u) - (u >= v)) ** 2, u) for v in y])
+    integrals = np.array([integrate.trapezoid((known.cdf(u) - (u >= v)) ** 2, u) for v in y])
     law = PredictiveDistribution.from_points(np.tile(known.ppf(LEVELS), (len(y), 1)))
     np.testing.assert_allclose(law.crps(y), integrals, rtol=0, atol=1e-3 * known.sd)
     if known.crps is not None:
@@ -269,7 +269,7 @@ def test_density_integrates_to_one(law):
     ends = law.quantile([0.0, 1.0])[0]
     reach = 10.0 * (ends[1] - ends[0])
     u = np.linspace(ends[0] - reach, ends[1] + reach, 20_001)
-    assert np.trapezoid(law.pdf(u[None])[0], u) == pytest.approx(1.0, abs=1e-6)
+    assert integrate.trapezoid(law.pdf(u[None])[0], u) == pytest.approx(1.0, abs=1e-6)
 
 
 @quick

@@ -5,7 +5,7 @@ import pytest
 import scoringrules
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import integrate, stats
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -107,12 +107,12 @@ def test_threshold_weighted_crps_counts_a_part_of_the_line(low, high):
     u = np.linspace(max(low, -2.0), min(high, 12.0), 100_001)
     for i in range(2):
         step = (SAMPLES[:, i, None] <= u).mean(axis=0) - (Y[i] <= u)
-        expected = np.trapezoid(step**2, u) if high < 15.0 or low < 5.0 else 0.0
+        expected = integrate.trapezoid(step**2, u) if high < 15.0 or low < 5.0 else 0.0
         assert metrics.threshold_weighted_crps(SAMPLES, Y, low, high)[i] == pytest.approx(expected, abs=1e-3)
     law = normal_law([0.0, 2.0], [1.0, 2.0])
     u = np.linspace(max(low, -12.0), min(high, 20.0), 100_001)
     expected = [
-        np.trapezoid((stats.norm.cdf(u, m, s) - (u >= v)) ** 2, u) for m, s, v in ((0.0, 1.0, 1.0), (2.0, 2.0, 4.0))
+        integrate.trapezoid((stats.norm.cdf(u, m, s) - (u >= v)) ** 2, u) for m, s, v in ((0.0, 1.0, 1.0), (2.0, 2.0, 4.0))
     ]
     np.testing.assert_allclose(metrics.threshold_weighted_crps(law, Y, low, high), expected, atol=2e-3)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_rgba
+from scipy import integrate
 from scipy.stats import binom, binomtest, norm
 from sklearn.exceptions import NotFittedError
 
@@ -212,12 +213,12 @@ class TestDensities:
             np.testing.assert_array_equal(line.get_xdata(), grid)
             np.testing.assert_allclose(line.get_ydata(), law[row].pdf(grid[None])[0])
             assert line.get_label() == f"row {row}"
-            assert np.trapezoid(line.get_ydata(), grid) == pytest.approx(1.0, abs=0.01)
+            assert integrate.trapezoid(line.get_ydata(), grid) == pytest.approx(1.0, abs=0.01)
 
     def test_narrow_laws_beside_wide_ones_keep_their_area(self):
         law = PredictiveDistribution.from_points(np.array([[1e-4], [1.0]]) * normal_points(200, 1)[:, 0])
         for line in plotting.densities(law).get_lines():
-            assert np.trapezoid(line.get_ydata(), line.get_xdata()) == pytest.approx(1.0, abs=0.02)
+            assert integrate.trapezoid(line.get_ydata(), line.get_xdata()) == pytest.approx(1.0, abs=0.02)
 
     def test_observations_are_ticks_and_dots_on_their_curves(self):
         law, y = normal_laws(), observed()

@@ -136,6 +136,8 @@ def _law(stored: Stored, reader: Reader) -> PredictiveDistribution:
 
 def _groups(stored: Stored, params: dict[str, Any]) -> Groups:
     column = of_type(params, "groups", (int, str, type(None)))
+    if isinstance(column, bool):  # an index of rows, for scikit-learn
+        raise TypeError("groups must be a column")
     edges = None if stored["edges"] is None else numbers(stored, "edges")
     if edges is not None and (np.diff(edges) < 0.0).any():
         raise ValueError("edges must be increasing")
