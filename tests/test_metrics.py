@@ -112,7 +112,8 @@ def test_threshold_weighted_crps_counts_a_part_of_the_line(low, high):
     law = normal_law([0.0, 2.0], [1.0, 2.0])
     u = np.linspace(max(low, -12.0), min(high, 20.0), 100_001)
     expected = [
-        integrate.trapezoid((stats.norm.cdf(u, m, s) - (u >= v)) ** 2, u) for m, s, v in ((0.0, 1.0, 1.0), (2.0, 2.0, 4.0))
+        integrate.trapezoid((stats.norm.cdf(u, m, s) - (u >= v)) ** 2, u)
+        for m, s, v in ((0.0, 1.0, 1.0), (2.0, 2.0, 4.0))
     ]
     np.testing.assert_allclose(metrics.threshold_weighted_crps(law, Y, low, high), expected, atol=2e-3)
 
