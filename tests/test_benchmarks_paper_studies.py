@@ -279,6 +279,15 @@ def test_tables_print_the_papers_value_beside_ours(tmp_path):
     assert r"p{0.3\textwidth}" in tex
 
 
+def test_a_verdict_on_a_stand_in_says_so(tmp_path):
+    study = tiny(folds=[1, 2])
+    lines(tmp_path, study, [0.1, 0.2], [0.3, 0.5])
+    assert claims_table(finished(study, tmp_path)).rows[0][-1] == "WITHIN NOISE"
+    line = {**records.latest(tmp_path / "tiny.jsonl", work.KEY)["skewed", 1], "note": "STAND-IN: no file"}
+    records.append(tmp_path / "tiny.jsonl", line)
+    assert claims_table(finished(study, tmp_path)).rows[0][-1] == "WITHIN NOISE (stand-in)"
+
+
 def test_a_study_without_lines_has_a_page(tmp_path):
     done = finished(tiny(), tmp_path)
     assert "NOT MEASURED" in markdown(page_of(done))

@@ -31,6 +31,11 @@ class Finished:
         """Numbers by arm."""
         return Results.of(self.lines)
 
+    @property
+    def on(self) -> str:
+        """What has to be said beside a verdict: that it is not about the paper's own data."""
+        return " (stand-in)" if any("STAND-IN" in (line.get("note") or "") for line in self.lines) else ""
+
     def outcomes(self) -> list[tuple[Claim, Outcome]]:
         """Decide every claim."""
         results = self.results
@@ -146,7 +151,8 @@ def claims_table(done: Finished) -> Table:
     """Return the claims, what the paper says, what was found here, and the verdict."""
     columns = tuple(Column(header, align="l") for header in ("Claim", "Paper", "Here", "Verdict"))
     rows = tuple(
-        (claim.claim, claim.paper, outcome.numbers, outcome.verdict.upper()) for claim, outcome in done.outcomes()
+        (claim.claim, claim.paper, outcome.numbers, outcome.verdict.upper() + done.on)
+        for claim, outcome in done.outcomes()
     )
     return Table(f"{done.study.name}_claims", "Claims", columns, rows)
 
