@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scoringrules
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -272,8 +272,21 @@ def test_density_integrates_to_one(law):
     assert integrate.trapezoid(law.pdf(u[None])[0], u) == pytest.approx(1.0, abs=1e-6)
 
 
+@pytest.mark.parametrize("more", [[], [5.0]])
+def test_probabilities_between_points_that_are_next_to_each_other(more):
+    """The slope between them overflows; probabilities must not."""
+    law = PredictiveDistribution.from_points(np.array([[0.0, 2.2e-313, *more]]))
+    u = np.array([-1.0, -1e-313, -1e-314, 0.0, 1e-313, 2e-313, 2.2e-313, 3e-313, 1.0, 9.0])
+    p = law.cdf(u[None])[0]
+    assert (np.diff(p) >= 0.0).all()
+    assert p[0] == 0.0
+    assert p[-1] == 1.0
+    assert np.isnan(law.cdf(np.nan)).all()
+
+
 @quick
 @given(law=laws(), y=st.floats(-100.0, 100.0))
+@example(law=PredictiveDistribution.from_points(np.array([[0.0, 2.22507386e-313]])), y=0.0)
 def test_crps_is_its_integral(law, y):
     """Between knots the integrand is a parabola, for which two Gauss points are exact."""
     knots = law.quantile(np.concatenate([[0.0], law.levels, [1.0]]))[0]

@@ -143,9 +143,7 @@ class PredictiveDistribution:
         """
         at = self._arguments(y)
         v, p = self._knots
-        return np.array([np.interp(a, row, p, left=0.0, right=1.0) for a, row in zip(at, v, strict=True)]).reshape(
-            at.shape
-        )
+        return np.array([_interpolated(a, row, p) for a, row in zip(at, v, strict=True)]).reshape(at.shape)
 
     def sf(self, y: ArrayLike) -> Array:
         r""":math:`P(Y > y)`, with ``y`` as in ``cdf``."""
@@ -297,6 +295,15 @@ class PredictiveDistribution:
                 f"y must hold one observation for each of the {len(self)} rows; got shape {observed.shape}."
             )
         return observed
+
+
+def _interpolated(u: Array, knots: Array, p: Array) -> Array:
+    """Interpolate probabilities. Between knots so close that the slope overflows, those of the lower knot hold."""
+    found = np.asarray(np.interp(u, knots, p, left=0.0, right=1.0))
+    steep = ~(found <= 1.0) & ~np.isnan(u)
+    if not steep.any():
+        return found
+    return np.where(steep, p[np.clip(np.searchsorted(knots, u, side="right") - 1, 0, len(p) - 1)], found)
 
 
 def _between(u: Array, a: Array, b: Array, p: Array, q: Array) -> Array:
