@@ -167,3 +167,9 @@ def test_means_are_over_folds_and_then_over_data_sets():
     np.testing.assert_array_equal(left, [2.0, 10.0])
     np.testing.assert_array_equal(right, [4.0, 20.0])
     assert math.isnan(made.mean("z", "crps"))
+
+
+def test_numbers_that_are_missing_are_left_out():
+    made = Results({("a", 1): {"x": {"crps": 1.0}}, ("a", 2): {"x": {"crps": 3.0, "dss": 5.0}}, ("b", 1): {"x": {}}})
+    assert (made.mean("x", "crps"), made.mean("x", "dss")) == (2.0, 5.0)
+    assert len(made.values("x", "dss")) == 1

@@ -30,7 +30,8 @@ python -m benchmarks study --pages        # tables, figures and this page from t
 the confidence interval lies within the tolerance, for claims that two things are equal); it DOES NOT HOLD if the test
 finds the opposite; WITHIN NOISE is everything else: our data do not decide. Pairs are data sets and folds unless a
 rule says otherwise. A verdict marked "stand-in" was reached on generated data, because the full CT slices were not at
-hand: it says how the method behaves on such a table, not whether the paper is right about its own. In tables our number comes first and the paper's follows in parentheses.
+hand: it says how the method behaves on such a table, not whether the paper is right about its own. In tables our number
+comes first and the paper's follows in parentheses.
 
 **What differs from the paper throughout.** The paper's numbers average its ten (or eleven) data sets at their full
 size; ours average those named below each table, large ones cut down to 1,000 rows, so that levels differ and only

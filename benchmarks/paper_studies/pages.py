@@ -108,6 +108,9 @@ def _notes(done: Finished) -> list[str]:
             f"LightGBM parameters tuned by this repository's protocol: {', '.join(tuned) or 'none'}; "
             f"the study's fixed ones: {', '.join(rest) or 'none'}."
         )
+    timed = sum(all("sample_seconds" in cell for cell in line["arms"].values()) for line in lines)
+    if any(shown.measure == "sample_seconds" for shown in study.columns) and timed < len(lines):
+        said.append(f"Sampling times of {timed} of {len(lines)} units; those of the others were not comparable.")
     if any(shown.measure.endswith("_seconds") for shown in study.columns):
         said.append("Seconds are of one thread's processor time, and not comparable with the paper's machine.")
     return said

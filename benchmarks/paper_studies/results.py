@@ -70,10 +70,10 @@ class Results:
         """
         if measure in ("rel_crps", "raw_wins"):
             return {name: self._beside_best(name, arm, measure) for name in self.data_sets}
-        return {
-            name: float(np.mean([self.at(place, arm, measure) for place in self.lines if place[0] == name]))
-            for name in self.data_sets
+        found = {
+            name: [self.at(place, arm, measure) for place in self.lines if place[0] == name] for name in self.data_sets
         }
+        return {name: mean_of(values) for name, values in found.items()}
 
     def _beside_best(self, data_set: str, arm: str, measure: str) -> float:
         places = [place for place in self.lines if place[0] == data_set]
@@ -89,7 +89,7 @@ class Results:
         values = list(self.by_data_set(arm, measure).values())
         if not values:
             return math.nan
-        return float(np.sum(values) if measure == "raw_wins" else np.mean(values))
+        return float(np.nansum(values)) if measure == "raw_wins" else mean_of(values)
 
     def values(self, arm: str, measure: str) -> Array:
         """Return the numbers of all units that have one, (n,)."""
@@ -117,6 +117,12 @@ class Results:
         """Return the mean of a list over the units, element by element."""
         found = [cells[arm][name] for cells in self.lines.values() if arm in cells and name in cells[arm]]
         return np.mean(found, axis=0) if found else np.empty(0)
+
+
+def mean_of(values: Sequence[float]) -> float:
+    """Return the mean of the numbers that are there; NaN if none is."""
+    found = [value for value in values if not math.isnan(value)]
+    return float(np.mean(found)) if found else math.nan
 
 
 def best_of(arms: Sequence[str], value: Callable[[str], float], end: str) -> str | None:
