@@ -10,7 +10,7 @@ BIN    := $(VENV)/bin
 PYTEST  = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-browser test-neural lint docs bench speed studies
+.PHONY: help demo test test-browser test-neural lint docs bench speed studies harden
 
 help: ## say what each target does
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /' | sed 's/^/  make /'
@@ -60,3 +60,11 @@ speed: $(VENV)/.installed-bench ## measure sampling against the released diffgbm
 studies: $(VENV)/.installed-bench ## run every study of the paper's tables and figures, made small (a few minutes)
 	@echo "== studies: every table and figure of the paper on few rows, into benchmarks/results/quick/paper"
 	@OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks study all --quick
+
+harden: $(VENV)/.installed-harden ## attack the library for some minutes: made-up tables, fuzzed files, a soak, kills
+	@echo "== hardening, the quick form: nothing is recorded"
+	@$(PYTEST) tests/hardening
+	@OMP_NUM_THREADS=1 $(BIN)/python -m reliability fuzz-model --minutes 1 --quick
+	@OMP_NUM_THREADS=1 $(BIN)/python -m reliability fuzz-forest --minutes 1 --quick
+	@OMP_NUM_THREADS=1 $(BIN)/python -m reliability soak --minutes 1 --quick
+	@OMP_NUM_THREADS=1 $(BIN)/python -m reliability kills --kills 2 --minutes 1 --quick

@@ -57,15 +57,15 @@ def library(session: nox.Session, library: str) -> None:
 @nox.session(python="3.11")
 def package(session: nox.Session) -> None:
     """Build wheel and sdist, look into them, install the wheel into an empty environment and use it."""
-    session.install("build", "twine", "hatchling", "pytest", "numpy")
-    session.run("python", "-m", "pytest", "tests/hardening/test_package.py", env={**ENVIRONMENT, "PACKAGE": "1"})
+    session.install(".", "build", "twine")
+    session.run("python", "-m", "reliability", "package", env=ENVIRONMENT)
 
 
 @nox.session(python="3.11")
 def audit(session: nox.Session) -> None:
     """Ask pip-audit for known vulnerabilities of the dependencies."""
     session.install(".", "pip-audit")
-    session.run("pip-audit", "--skip-editable", *session.posargs)
+    session.run("python", "-m", "reliability", "audit", env=ENVIRONMENT)
 
 
 @nox.session(python="3.11")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-COMMANDS = ("fuzz-model", "fuzz-forest", "soak", "kills", "package", "audit", "coverage", "page")
+COMMANDS = ("fuzz-model", "fuzz-forest", "soak", "kills", "package", "audit", "page")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,10 +44,6 @@ def _figures(args: argparse.Namespace) -> dict[str, Any]:
         from reliability import kills
 
         return kills.run(args.kills, args.minutes, name=name, only=args.cases)
-    if args.command == "coverage":
-        from reliability import covered
-
-        return covered.run(name)
     from reliability import package
 
     return package.run(name) if args.command == "package" else package.audit(name)
