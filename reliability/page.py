@@ -148,7 +148,7 @@ def _supply() -> str:
         said = (
             f"The wheel ({package['wheel_kb']} kB, {package['files_in_wheel']} files) holds the package, `py.typed`\n"
             f"and nothing else; with the sdist ({package['sdist_kb']} kB) it has {package['twine']}\n"
-            f"`twine check --strict`. In an empty environment there are {package['installed']} packages after it is installed,\n"
+            f"`twine check --strict`. In an empty environment there are {package['installed']} packages after it,\n"
             f"pip included, and of the README {package['readme']}.\n"
         )
     if audit:
