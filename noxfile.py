@@ -71,5 +71,8 @@ def audit(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def coverage(session: nox.Session) -> None:
     """Measure the branches that the tests go through."""
-    session.install(".[test]", "pytest-cov")
-    session.run("python", "-m", "pytest", "-n", "auto", "--cov", "--cov-report=term", *session.posargs, env=ENVIRONMENT)
+    session.install("-e", ".[test]", "coverage")
+    # not by pytest's plugin, which begins when the library has been imported already
+    session.run("python", "-m", "coverage", "run", "-m", "pytest", *session.posargs, env=ENVIRONMENT)
+    session.run("python", "-m", "coverage", "combine")
+    session.run("python", "-m", "coverage", "report")
