@@ -10,7 +10,7 @@ BIN    := $(VENV)/bin
 PYTEST  = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-browser test-neural lint docs bench speed studies harden
+.PHONY: help demo test test-browser test-cluster test-neural lint docs bench speed studies harden
 
 help: ## say what each target does
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /' | sed 's/^/  make /'
@@ -32,6 +32,10 @@ test: $(VENV)/.installed-test ## run the tests
 test-neural: $(VENV)/.installed-test-neural ## run the tests of the competitors: installs PyTorch, CatBoost, XGBoost, NGBoost
 	@echo "== tests of the benchmark families that need other packages"
 	@$(PYTEST) tests/external
+
+test-cluster: $(VENV)/.installed-test ## run the tests on a Dask cluster of two processes, which want the cores to themselves
+	@echo "== tests of a cluster on this machine"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/cluster
 
 test-browser: $(VENV)/.installed-test-browser ## look at a report in Chromium: installs playwright, and Chromium if it may
 	@echo "== tests in a browser"
