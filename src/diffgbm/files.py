@@ -55,7 +55,12 @@ def read_table(path: Path, columns: Sequence[str], types: Mapping[str, str] | No
     types : mapping of str to {"number", "text"}, optional
         How columns of a CSV file are to be read; the others are guessed.
     """
-    return need("pyarrow").concat_tables(list(read_pieces(path, columns, types)))
+    pyarrow = need("pyarrow")
+    parts = list(read_pieces(path, columns, types))
+    try:
+        return pyarrow.concat_tables(parts)
+    except pyarrow.ArrowException as error:  # the files of a folder have other types, or other columns
+        raise _explained(path, error) from None
 
 
 def read_pieces(
