@@ -20,5 +20,8 @@ def cluster():
 @pytest.fixture
 def client(cluster):
     with distributed.Client(cluster) as made:
-        made.wait_for_workers(2, timeout=300)
+        try:
+            made.wait_for_workers(2, timeout=60)
+        except TimeoutError:  # a nanny that did not bring its worker back
+            made.restart(timeout=240)
         yield made

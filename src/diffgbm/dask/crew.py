@@ -195,7 +195,7 @@ class Crew:
         workers = self.workers
         if len(workers) == 1:
             return {}
-        if busy := self._at_work():
+        if busy := [at for at, answer in self._told().items() if answer is True]:
             raise ClusterError(
                 f"Another fit is training on {', '.join(busy)}: LightGBM has one network for each process. Wait for "
                 "it, or give the two fits workers= of their own."
@@ -228,8 +228,10 @@ class Crew:
     def _restart_stuck(self) -> list[str]:
         """End workers that stay inside LightGBM, for their nannies to restart; return those that have no nanny."""
         deadline = time.monotonic() + GRACE
-        while (stuck := self._at_work()) and time.monotonic() < deadline:
+        # one that does not answer is asked again
+        while not _all_free(told := self._told()) and time.monotonic() < deadline:
             time.sleep(POLL / 5)
+        stuck = [at for at, answer in told.items() if answer is True]
         nannies = {at: worker["nanny"] for at, worker in _workers(self.client).items()}
         watched = [at for at in stuck if nannies.get(at)]
         if watched:
@@ -240,10 +242,17 @@ class Crew:
             time.sleep(POLL / 5)
         return [at for at in stuck if at not in watched]
 
-    def _at_work(self) -> list[str]:
+    def _told(self) -> dict[str, Any]:
+        """Return what each worker that is there says to whether it is inside LightGBM's network, or its error."""
         present = [at for at in self.workers if at not in self.lost()]
-        found = self.client.run(is_at_work, workers=present, on_error="return") if present else {}
-        return [at for at, busy in found.items() if busy is True]
+        found: dict[str, Any] = {}
+        if present:
+            found = self.client.run(is_at_work, workers=present, on_error="return")
+        return {at: found.get(at) for at in present}
+
+
+def _all_free(told: dict[str, Any]) -> bool:
+    return all(answer is False for answer in told.values())
 
 
 def _present(client: Any) -> dict[str, str]:
