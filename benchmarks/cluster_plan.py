@@ -106,7 +106,7 @@ def plan(records: Sequence[Record]) -> str:
     for workers in (size for size in SIZES if size >= least):
         work, exchange = fit_seconds(rate, last, BILLION, workers)
         asked = [BILLION * r / (workers * CORES) / 3600 for r in (rate.interval, rate.sample)]
-        cells = [f"{(work + exchange) / 3600:.1f}", f"{exchange:.0f}", *(f"{hours:.2f}" for hours in asked)]
+        cells = [f"{(work + exchange) / 3600:.2f}", f"{exchange:.0f}", *(f"{hours:.2f}" for hours in asked)]
         lines.append(f"| {workers} | {workers * CORES} | " + " | ".join(cells) + " |")
     return "\n".join([*lines, ""])
 

@@ -54,4 +54,4 @@ def test_the_page_tells_all_of_it():
     assert "| 1 | 25 (12) | 10 (5) | 200 (100) | 125 (62) |" in text
     assert "at least 4 workers" in text
     work, exchange = fit_seconds(rates(record()), record(), BILLION, 8)
-    assert f"| 8 | 128 | {(work + exchange) / 3600:.1f} | {exchange:.0f} |" in text
+    assert f"| 8 | 128 | {(work + exchange) / 3600:.2f} | {exchange:.0f} |" in text
