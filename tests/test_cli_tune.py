@@ -285,6 +285,6 @@ def test_every_kind_of_model_is_evaluated_and_inspected(other, folder, run):  # 
 
 def test_threads_are_set_in_every_kind_of_model(other):
     path, model = other
-    loaded = commands.loaded_model(path, 2)
+    loaded = commands.loaded_model(path, [], 2)
     parts = loaded.models_ if isinstance(model, diffgbm.ConformalDiffGBM) else [loaded]
     assert [part.n_jobs for part in parts] == [2] * len(parts)
