@@ -151,10 +151,6 @@ class DaskDiffGBM(DiffGBM):
             raise TypeError("predict_cdf: a value for each row must be a Dask collection, partitioned as X is.")
         return self._ask("predict_cdf", X, {"y": np.asarray(y)})
 
-    def predict_dist(self, X: Any, **options: Any) -> Any:
-        """Return the laws themselves: another name for ``predict_distribution``."""
-        return self.predict_distribution(X, **options)
-
     def predict_distribution(
         self,
         X: Any,
