@@ -35,12 +35,13 @@ RESULTS = ROOT / "benchmarks" / "results"
 RUNNER = Path(__file__).with_name("scale_runner.py")
 KEY = ("part", "data", "package", "rows", "repeat")
 
-PARTS = ("versus", "growth", "disk")
+PARTS = ("versus", "stages", "growth", "disk")
 NOISY_ROWS = 3_000_000
 """Copies that a growing table has at most in all: the documented rule for ``n_repeats``."""
 GROWTH = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 GROWTH_COLUMNS = 20
-WIDE = (45_000, 384)
+TABLES = {"california_housing": (17_200, 8, 300), "protein": (38_108, 9, 300), "wide": (45_000, 384, 40)}
+"""Rows, columns and trees of the tables in memory; the last is made up."""
 DISK = (1_000_000, 200)
 FEW_SAMPLED: dict[str, Any] = {
     "subsample_for_bin": 50_000,
@@ -57,7 +58,7 @@ class Cell:
 
     Attributes
     ----------
-    part : {"versus", "growth", "disk"}
+    part : {"versus", "stages", "growth", "disk"}
         What it is for.
     data : str
         Name of the table.
@@ -98,11 +99,15 @@ def repeats_for(n_rows: int) -> int:
 def cells(repeats: int, quick: bool) -> Iterator[Cell]:
     """List all fits, packages in turn."""
     shrink, trees = (20, 5) if quick else (1, 0)
+
+    def in_memory(part: str, data: str, package: str, repeat: int) -> Cell:
+        rows, width, own = TABLES[data]
+        small = rows // shrink if data == "wide" else rows
+        return Cell(part, data, package, small, width, repeat, "memory", trees or own, 4 if quick else 30)
+
     for repeat in range(repeats):
-        for data, (rows, width), own in (("protein", (38_108, 9), 300), ("wide", WIDE, 40)):
-            for package in (OURS, RELEASED):
-                small = rows if data == "protein" else rows // shrink
-                yield Cell("versus", data, package, small, width, repeat, "memory", trees or own, 4 if quick else 30)
+        yield from (in_memory("versus", data, who, repeat) for data in ("protein", "wide") for who in (OURS, RELEASED))
+    yield from (in_memory("stages", data, OURS, 0) for data in TABLES)
     for rows in GROWTH[: 2 if quick else None]:
         count = repeats_for(rows)
         yield Cell(
@@ -115,9 +120,7 @@ def cells(repeats: int, quick: bool) -> Iterator[Cell]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_data_dir(parser)
-    parser.add_argument(
-        "--parts", nargs="+", choices=("versus", "growth", "disk"), default=["versus", "growth", "disk"]
-    )
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--repeats", type=int, default=3, help="seeds of the comparison")
     parser.add_argument("--quick", action="store_true", help="small tables, to see that it runs; nothing is kept")
     parser.add_argument("--again", action="store_true", help="measure also what is already there")
@@ -137,8 +140,8 @@ def made_up(rows: int, width: int, seed: int = 0) -> Iterator[tuple[NDArray[np.f
 
 def write(cell: Cell, folder: Path, data_dir: Path | None) -> NDArray[np.float64] | None:
     """Write the table of a cell; return the responses of its test rows."""
-    if cell.data == "protein":
-        fold = prepare(load(DATA_SETS["protein"], data_directory(data_dir)), 1, TEST_ROWS)
+    if cell.data in DATA_SETS:
+        fold = prepare(load(DATA_SETS[cell.data], data_directory(data_dir)), 1, TEST_ROWS)
         np.save(folder / "X.npy", fold.X_train)
         np.save(folder / "y.npy", fold.y_train)
         np.save(folder / "X_test.npy", fold.X_test)
@@ -177,6 +180,7 @@ def measure(cell: Cell, data_dir: Path | None) -> Record:
         "constructor": cell.constructor,
         "sample": SAMPLE,
         "source": cell.source,
+        "profile": cell.part == "stages",
     }
     with tempfile.TemporaryDirectory(prefix="diffgbm-scale-") as name:
         folder = Path(name)

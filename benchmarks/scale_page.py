@@ -29,6 +29,7 @@ def table(records: Sequence[Record]) -> str:
         "processor time.",
         "",
         *_versus([r for r in records if r["part"] == "versus"]),
+        *_stages([r for r in records if r["part"] == "stages"]),
         *_growth([r for r in records if r["part"] == "growth"]),
         *_disk([r for r in records if r["part"] == "disk"]),
     ]
@@ -85,6 +86,29 @@ def _shares(data: str, ours: Sequence[Record], theirs: Sequence[Record]) -> str:
         f"- {data}: {share('peak'):.2f} of the released package's memory in all, {share('above'):.2f} above the start, "
         f"{share('processor_seconds'):.2f} of its time."
     )
+
+
+STAGES = ("first stage", "noise", "targets", "binning", "trees", "evaluation", "other")
+
+
+def _stages(records: Sequence[Record]) -> list[str]:
+    if not records:
+        return []
+    lines = [
+        "## Where the time goes",
+        "",
+        "Processor seconds of one fit, by the profiler. The first stage is the cross-fitted mean; trees are LightGBM's "
+        "rounds, with the validation rows' scores, of which evaluation only takes the mean.",
+        "",
+        "| table | rows x columns | trees | " + " | ".join(STAGES) + " |",
+        "|---" * (3 + len(STAGES)) + "|",
+    ]
+    for r in records:
+        seconds, whole = r["stages"], sum(r["stages"].values())
+        cells = [r["data"], f"{r['rows']:,} x {r['width']}", str(r["trees"])]
+        cells += [f"{seconds[name]:.2f} ({seconds[name] / whole:.0%})" for name in STAGES]
+        lines.append("| " + " | ".join(cells) + " |")
+    return [*lines, ""]
 
 
 def _growth(records: Sequence[Record]) -> list[str]:

@@ -7,8 +7,10 @@ are written into it. Peak memory is that of the fit: the system's mark is reset 
 
 from __future__ import annotations
 
+import cProfile
 import importlib
 import json
+import pstats
 import sys
 import time
 from pathlib import Path
@@ -28,6 +30,34 @@ def memory(name: str) -> int:
 def reset_peak() -> None:
     """Let the system forget the highest mark so far."""
     Path("/proc/self/clear_refs").write_text("5")
+
+
+STAGES = {
+    "noise": ("diffgbm/boosting.py", "noisy_rows"),
+    "targets": ("diffgbm/boosting.py", "labels"),
+    "data sets": ("diffgbm/boosting.py", "_dataset"),
+    "all boosting": ("diffgbm/boosting.py", "train_boosters"),
+    "evaluation": ("lightgbm/basic.py", "eval_valid"),
+    "first stage": ("diffgbm/guides/__init__.py", "fit_guide"),
+    "fit": ("diffgbm/training.py", "fit_model"),
+}
+"""Functions whose time, with all that they call, says where a fit spends it."""
+
+
+def stages(profile: cProfile.Profile) -> dict[str, float]:
+    """Return the seconds of each stage; those that hold others without them, so that they add up to all of it."""
+    spent = dict.fromkeys(STAGES, 0.0)
+    for (file, _, function), (_, _, _, cumulative, _) in pstats.Stats(profile).stats.items():  # type: ignore[attr-defined]
+        for name, (own_file, own) in STAGES.items():
+            if function == own and file.replace("\\", "/").endswith(own_file):
+                spent[name] += cumulative
+    if not spent["all boosting"] or not spent["first stage"]:
+        raise RuntimeError(f"stages were not found by their functions: {spent}")
+    parts = {name: spent[name] for name in ("first stage", "noise", "targets", "evaluation")}
+    parts["binning"] = spent["data sets"] - spent["targets"]
+    parts["trees"] = spent["all boosting"] - spent["data sets"] - spent["evaluation"]
+    parts["other"] = spent["fit"] - sum(parts.values())
+    return parts
 
 
 def read(folder: Path, source: str, module: Any) -> tuple[Any, Any]:
@@ -56,7 +86,12 @@ def main(name: str) -> None:
     reading = {"read_seconds": time.perf_counter() - read_started, "read_peak": memory("VmHWM")}
     reset_peak()
     before, started, used = memory("VmRSS"), time.perf_counter(), time.process_time()
+    profile = cProfile.Profile(time.process_time, builtins=False) if job["profile"] else None
+    if profile is not None:
+        profile.enable()
     model = make(**job["constructor"]).fit(X, y)
+    if profile is not None:
+        profile.disable()
     report = {
         "seconds": time.perf_counter() - started,
         "processor_seconds": time.process_time() - used,
@@ -65,6 +100,7 @@ def main(name: str) -> None:
         "peak": memory("VmHWM"),
         "n_iterations": [int(n) for n in model.n_estimators_true],
         **reading,
+        **({} if profile is None else {"stages": stages(profile)}),
     }
     if (folder / "X_test.npy").exists():
         samples = model.sample(np.load(folder / "X_test.npy"), **job["sample"])

@@ -1,6 +1,7 @@
 """The benchmark of large tables: its rule, its cells, its page, and one small fit of each source."""
 
 import argparse
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from benchmarks import scale
 from benchmarks.layout import ResultsError
 from benchmarks.peers.recipes import OURS, RELEASED
 from benchmarks.records import append, read
-from benchmarks.scale_page import figure, table
+from benchmarks.scale_page import STAGES, figure, table
 
 
 def record(part="versus", package=OURS, peak=400e6, before=200e6, seconds=10.0, **others):
@@ -48,6 +49,21 @@ def test_growth_and_disk(tmp_path):
     assert "| wide, map | 1,000 x 5 | 100 | 300 | 200 | 2.00 | 10.0 |" in text
     figure(records, tmp_path / "scale.png")
     assert (tmp_path / "scale.png").stat().st_size > 10_000
+
+
+def test_stages_are_shares_of_the_whole():
+    spent = dict.fromkeys(STAGES, 0.0) | {"first stage": 1.0, "binning": 0.5, "trees": 2.5}
+    text = table([record("stages", stages=spent)])
+    assert "| wide | 1,000 x 5 | 3 | 1.00 (25%) | 0.00 (0%) | 0.00 (0%) | 0.50 (12%) | 2.50 (62%) |" in text
+
+
+def test_stages_of_a_fit_add_up():
+    cell = next(cell for cell in scale.cells(1, quick=True) if (cell.part, cell.data) == ("stages", "wide"))
+    found = scale.measure(replace(cell, rows=400, width=12), None)
+    assert set(found["stages"]) == set(STAGES)
+    assert all(seconds >= 0.0 for seconds in found["stages"].values())
+    assert found["stages"]["trees"] > 0.0
+    assert sum(found["stages"].values()) <= found["processor_seconds"]
 
 
 def test_made_up_tables():

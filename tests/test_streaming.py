@@ -74,6 +74,37 @@ def test_every_source_gives_the_same(method, table, model, tmp_path):
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("method", ASKED)
+def test_dask_collections_are_computed_one_partition_after_another(method, table, model, flow_model):
+    dask = pytest.importorskip("dask.dataframe")
+    lazy = dask.from_pandas(table[0], npartitions=4)
+    empty = lazy.partitions[0][lazy.partitions[0]["a"] > 9.0]
+    lazy = dask.concat([lazy.partitions[:2], empty, lazy.partitions[2:]])
+    expected = np.asarray(getattr(model, method)(table[0], **ASKED[method]))
+    np.testing.assert_array_equal(joined(stream(model, lazy, method, rows=17, **ASKED[method]), method), expected)
+    X = toy(70, seed=5)[0]
+    chunked = pytest.importorskip("dask.array").from_array(X, chunks=(19, 2))
+    expected = np.asarray(getattr(flow_model, method)(X, **ASKED[method]))
+    np.testing.assert_array_equal(joined(stream(flow_model, chunked, method, **ASKED[method]), method), expected)
+
+
+def test_dask_collections_are_never_held_whole(table, model):
+    dask = pytest.importorskip("dask")
+    seen = []
+
+    @dask.delayed
+    def partition(first):
+        seen.append(first)
+        return table[0][first : first + 25]
+
+    frames = pytest.importorskip("dask.dataframe")
+    lazy = frames.from_delayed([partition(first) for first in range(0, 100, 25)], meta=table[0][:0], verify_meta=False)
+    parts = stream(model, lazy, "predict")
+    for k in range(1, 5):
+        next(parts)
+        assert seen == list(range(0, 25 * k, 25))
+
+
 def test_frames_keep_their_labels(table, model):
     frame = table[0].set_index(np.arange(100) * 3)
     parts = list(stream(model, frame, "predict_interval", rows=40))

@@ -40,9 +40,9 @@ def stream(model: Model, source: Any, method: str = "predict", *, rows: int = RO
     ----------
     model : DiffGBM, AutoDiffGBM or ConformalDiffGBM
         A fitted model.
-    source : path, array, frame, or iterable of arrays or frames
-        A Parquet, CSV or Feather file, or a folder of Parquet files; a table, which may be a memory map; or blocks,
-        which are taken as they come.
+    source : path, array, frame, Dask collection, or iterable of arrays or frames
+        A Parquet, CSV or Feather file, or a folder of Parquet files; a table, which may be a memory map; a Dask frame
+        or array, of which one partition is computed at a time; or blocks, which are taken as they come.
     method : str
         ``"predict"``, ``"predict_interval"``, ``"predict_quantiles"``, ``"sample"``, ...
     rows : int
@@ -86,6 +86,10 @@ def blocks(model: Model, source: Any, rows: int) -> Iterator[Any]:
         for block in blocks(model, source.matrix, rows):
             yield EncodedTable(source.features, block)
         return
+    if hasattr(source, "__dask_graph__") and hasattr(source, "to_delayed"):
+        for partition in partitions(source):
+            yield from blocks(model, partition, rows)
+        return
     table = nw.from_native(source, pass_through=True)
     if isinstance(table, nw.LazyFrame):
         raise TypeError("A lazy frame has no rows yet: collect it, or give the blocks of its batches.")
@@ -97,3 +101,12 @@ def blocks(model: Model, source: Any, rows: int) -> Iterator[Any]:
         yield part.to_native() if isinstance(part, nw.DataFrame) else part
         if isinstance(source, np.ndarray):
             release(source)
+
+
+def partitions(collection: Any) -> Iterator[Any]:
+    """Compute a Dask frame or array one partition of rows after another, in order; empty ones are left out."""
+    whole_rows = collection.rechunk({1: -1}) if hasattr(collection, "rechunk") else collection
+    for delayed in np.ravel(np.asarray(whole_rows.to_delayed(), dtype=object)):
+        partition = delayed.compute()
+        if len(partition):
+            yield partition
