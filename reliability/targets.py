@@ -19,6 +19,7 @@ from diffgbm import ModelFileError, load
 from diffgbm.engine.forest import CannotCollapse
 from diffgbm.engine.stored import StoredBooster
 from diffgbm.engine.tree_sum import TreeSum
+from diffgbm.recipe import resolve
 
 Outcome = Literal["refused", "complained", "used"]
 ROWS = np.array([[0.3, 0.7, 2.0], [-1e300, np.nan, -1.0], [0.0, np.inf, 39.0], [1e-300, 0.5, 1e18]])
@@ -52,8 +53,15 @@ def is_small(model: Any) -> bool:
     """Tell whether a model's laws take little time."""
     parts = getattr(model, "models_", [model])
     fitted = [m for part in parts for m in _fitted(part)]
+    steps = [m.recipe.sampler.n_steps for m in fitted]
+    # the arguments of a single model say more than its recipe
+    steps += [resolve(part.get_params(deep=False)).sampler.n_steps for part in parts if hasattr(part, "model_")]
     return bool(fitted) and all(
-        m.recipe.sampler.n_steps <= MOST_STEPS and m.features.n_features <= 8 and m.n_jobs in (1, None) for m in fitted
+        [
+            max(steps) <= MOST_STEPS,
+            all(m.features.n_features <= 8 for m in fitted),
+            all(m.n_jobs in (1, None) for m in fitted),
+        ]
     )
 
 

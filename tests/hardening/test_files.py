@@ -96,6 +96,7 @@ def test_columns_without_a_name_are_refused(name):
 @pytest.mark.parametrize("value", ["1", {}, None, 0.5])
 def test_arguments_that_prediction_would_stumble_over_are_refused(value, tmp_path):
     refused("guided", lambda manifest, _: object_of(manifest, "diffgbm")["params"].update(verbose=value), tmp_path)
+    refused("auto", lambda manifest, _: object_of(manifest, "auto")["params"].update(verbose=value), tmp_path)
 
 
 @pytest.mark.parametrize("value", [True, False])
@@ -180,6 +181,7 @@ GREEDY = {
         {"boosters/0.txt": claims_of_millions(entries["boosters/0.txt"])}
     ),
     "features": lambda manifest, entries: object_of(manifest, "features").update(n_features=2**31 - 1),
+    "steps of the arguments": lambda manifest, entries: object_of(manifest, "diffgbm")["params"].update(n_steps=2**31),
     "steps": lambda manifest, entries: object_of(manifest, "model")["recipe"]["sampler"].update(n_steps=2**31 - 1),
     "lengths": lambda manifest, entries: entries.update(
         {

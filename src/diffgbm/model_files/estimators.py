@@ -15,6 +15,7 @@ from diffgbm.estimator import DiffGBM
 from diffgbm.model_files.arguments import read_arguments, write_arguments
 from diffgbm.model_files.models import read_pit
 from diffgbm.model_files.store import Kind, Part, Reader, Writer
+from diffgbm.model_files.tables import check_steps
 from diffgbm.model_files.values import Stored, list_of, mapping, numbers, of_type, plain
 from diffgbm.parallel import n_threads
 from diffgbm.recipe import resolve
@@ -35,7 +36,7 @@ def read_diffgbm(stored: Stored, reader: Reader) -> Part:
     """Read a ``DiffGBM``."""
     params = {**ADDED_LATER, **read_arguments(stored, reader)}
     check_arguments(params)
-    resolve(params)
+    check_steps(resolve(params).sampler.n_steps)
     n_threads(params["n_jobs"])
     of_type(params, "verbose", int)
     model = reader.maybe(stored["model"], ("model",))
@@ -67,6 +68,7 @@ def read_auto(stored: Stored, reader: Reader) -> Part:
         known("preset", params["preset"], PRESETS)
     known("metric", params["metric"], METRICS)
     n_threads(params["n_jobs"])
+    of_type(params, "verbose", int)
     estimator = AutoDiffGBM(**params)
     pool = reader.maybe(stored["pool"], ("pool",))
     if pool is None:

@@ -58,6 +58,12 @@ def read_response(stored: Stored) -> ResponseTable:
     return ResponseTable(names_of(stored, d), stored["is_1d"], numbers(stored, "location", d), scale)
 
 
+def check_steps(n_steps: int) -> None:
+    """Refuse more steps than anyone waits for."""
+    if n_steps > MOST_STEPS:
+        raise ValueError(f"n_steps must be at most {MOST_STEPS:,}; got {n_steps!r}")
+
+
 def write_recipe(recipe: Recipe) -> dict[str, Any]:
     """Store a recipe."""
     return plain(asdict(recipe), "recipe")
@@ -76,7 +82,6 @@ def read_recipe(stored: Stored) -> Recipe:
     for name in ("min_snr_gamma", "sigma_data"):
         if not number(stored, name) > 0.0:
             raise ValueError(f"{name} must be > 0; got {stored[name]!r}")
-    if parts["sampler"].n_steps > MOST_STEPS:  # type: ignore[attr-defined]
-        raise ValueError(f"n_steps must be at most {MOST_STEPS:,}; got {stored['sampler']['n_steps']!r}")
+    check_steps(stored["sampler"]["n_steps"])
     known("equation", stored["sampler"]["equation"], get_args(Equation))
     return Recipe(**{**stored, **parts})
