@@ -29,6 +29,8 @@ def lowest(name: str) -> str:
 
 def run_tests(session: nox.Session, name: str) -> None:
     """Run the tests and record what they ran with."""
+    # an environment that is used again would keep the package of last time, whose version is the same
+    session.install("--force-reinstall", "--no-deps", ".")
     session.run("python", "-m", "reliability.versions", name, *session.posargs, env=ENVIRONMENT)
 
 
