@@ -73,8 +73,12 @@ def audit(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def coverage(session: nox.Session) -> None:
     """Measure the branches that the tests go through."""
-    session.install("-e", ".[test]", "coverage")
+    session.install("-e", ".[test]", "coverage>=7.10")
     # not by pytest's plugin, which begins when the library has been imported already
-    session.run("python", "-m", "coverage", "run", "-m", "pytest", *session.posargs, env=ENVIRONMENT)
-    session.run("python", "-m", "coverage", "combine")
-    session.run("python", "-m", "coverage", "report")
+    measured = ("python", "-m", "coverage", "run", "-m", "pytest", "-p", "no:cacheprovider")
+    session.run(*measured, "-n", "2", "--dist", "worksteal", *session.posargs, env=ENVIRONMENT)
+    session.run(*measured, "tests/cluster", "-k", "not dies and not stuck", env=ENVIRONMENT)
+    session.run("python", "-m", "coverage", "combine", "--quiet")
+    session.run("python", "-m", "coverage", "json", "--quiet", "-o", "coverage.json")
+    session.run("python", "-m", "coverage", "report", "--skip-covered")
+    session.run("python", "-m", "reliability.branches", "coverage.json", env=ENVIRONMENT)
