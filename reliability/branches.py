@@ -22,7 +22,8 @@ def figures(report: dict[str, Any]) -> dict[str, Any]:
     """Return the counts of a report by ``coverage json``, and the modules of which most is left out."""
     whole = report["totals"]
     left_out = {
-        name.replace("\\", "/").removeprefix("src/"): own["summary"]["missing_lines"] + own["summary"]["missing_branches"]
+        name.replace("\\", "/").removeprefix("src/"): own["summary"]["missing_lines"]
+        + own["summary"]["missing_branches"]
         for name, own in report["files"].items()
     }
     most = sorted(left_out, key=lambda name: -left_out[name])[:SHOWN]

@@ -171,7 +171,7 @@ class ResponseTable:
         counted = matrix if weights is None else matrix[weights > 0.0]
         if len(counted) == 0:
             raise ValueError("sample_weight must be positive for some rows; got only zeros.")
-        _check_units(counted)
+        check_units(counted.min(axis=0), counted.max(axis=0))
         w = None if weights is None else weights[weights > 0.0]
         location = np.average(counted, axis=0, weights=w)
         scale = np.sqrt(np.average((counted - location) ** 2, axis=0, weights=w))
@@ -243,10 +243,10 @@ def read_response(y: Any) -> tuple[tuple[str, ...] | None, Array]:
     return names, values
 
 
-def _check_units(counted: Array) -> None:
-    """Refuse responses (n, d) whose squares are no numbers any more, or nothing but zeros."""
-    for j, column in enumerate(counted.T):
-        largest, spread = np.abs(column).max(), column.max() * 0.5 - column.min() * 0.5
+def check_units(lowest: Array, highest: Array) -> None:
+    """Refuse responses between these (d,) if their squares are no numbers any more, or nothing but zeros."""
+    for j, (low, high) in enumerate(zip(lowest, highest, strict=True)):
+        largest, spread = max(-low, high), high * 0.5 - low * 0.5
         if largest > _LARGEST or 0.0 < spread < _SMALLEST:
             what = (
                 f"is as large as {largest:.3g}" if largest > _LARGEST else f"varies by no more than {2.0 * spread:.3g}"

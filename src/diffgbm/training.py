@@ -53,7 +53,7 @@ class TrainingTable:
 def read_table(X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any, owner: str) -> TrainingTable:
     """Read the user's table; ``owner`` is the estimator's name for messages."""
     features, matrix = FeatureTable.learn(X, cat_idx, owner)
-    weights = None if sample_weight is None else _read_weights(sample_weight, matrix)
+    weights = None if sample_weight is None else read_weights(sample_weight, matrix)
     response, standard = ResponseTable.learn(y, weights, len(matrix))
     observed = read_response(y)[1].reshape(standard.shape)
     if weights is not None and not np.all(weights > 0.0):  # a row of no weight is a row that is not there
@@ -68,7 +68,7 @@ _WEIGHTS = (1e-30, 1e30)
 """LightGBM keeps weights, and their products with errors, as float32."""
 
 
-def _read_weights(sample_weight: Any, matrix: Array) -> Array:
+def read_weights(sample_weight: Any, matrix: Array) -> Array:
     """Read one weight for each row of ``matrix`` (n, p)."""
     try:
         weights = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)

@@ -125,12 +125,26 @@ def test_one_partition_has_the_very_moments_of_the_table():
         (np.ones((3, 1)), np.ones(2), None, "Partition 7: X has 3 rows, y 2"),
         (np.ones((2, 1)), np.ones(2), np.ones(3), "sample_weight 3"),
         (np.ones((2, 1)), np.array([1.0, np.nan]), None, "Partition 7: y must be finite"),
-        (np.ones((2, 1)), np.ones(2), np.array([1.0, -1.0]), "Partition 7: sample_weight must be one finite"),
+        (np.ones((2, 1)), np.ones(2), np.array([1.0, -1.0]), "Partition 7: Negative values.*sample_weight"),
+        (np.ones((2, 1)), np.ones(2), np.array([1.0, 1e-40]), "Partition 7: sample_weight must be 0 or lie between"),
     ],
 )
 def test_a_mistake_names_its_partition(X, y, w, said):
     with pytest.raises(ValueError, match=said):
         facts_of(X, y, w, 7, None, "it")
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1e200), (-1e200, 0.0), (0.0, 1e-200)])
+def test_units_are_judged_by_all_partitions(low, high):
+    parts = [facts_of(np.ones((2, 1)), np.full(2, value), None, i, None, "it") for i, value in enumerate((low, high))]
+    with pytest.raises(ValueError, match=r"y \(column 0\) .*variance cannot be computed"):
+        whole_table(parts, "it")
+
+
+def test_a_partition_of_no_weight_counts_for_nothing():
+    nothing = facts_of(np.ones((2, 1)), np.full(2, 9.0), np.zeros(2), 0, None, "it")
+    some = facts_of(np.ones((2, 1)), np.array([1.0, 3.0]), np.ones(2), 1, None, "it")
+    assert (nothing.counted, whole_table([nothing, some], "it")[1].location) == (0, 2.0)
 
 
 def test_a_table_without_rows_is_refused():

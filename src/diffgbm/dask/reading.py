@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from diffgbm.dask.moments import Moments, merged
 from diffgbm.dask.rows import Positions
-from diffgbm.table import FeatureTable, ResponseTable, read_response
+from diffgbm.table import FeatureTable, ResponseTable, check_units, read_response
+from diffgbm.training import read_weights
 
 Array = NDArray[np.float64]
 
@@ -31,8 +32,8 @@ class Facts:
         Of the response.
     moments : Moments or None
         Of the responses of positive weight.
-    first, largest : ndarray of shape (d,) or None
-        The first of them, and their largest absolute values.
+    first, lowest, highest : ndarray of shape (d,) or None
+        Of them.
     """
 
     n_rows: int
@@ -42,7 +43,8 @@ class Facts:
     is_1d: bool = True
     moments: Moments | None = None
     first: Array | None = None
-    largest: Array | None = None
+    lowest: Array | None = None
+    highest: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,14 @@ def facts_of(X: Any, y: Any, weights: Any, number: int, cat_idx: Sequence[int] |
     with _in_partition(number):
         features, _ = FeatureTable.learn(X, cat_idx, owner)
         names, values = read_response(y)
-        kept, w = _positive(weights, len(X))
+        kept, w = _positive(weights, values)
     matrix = values.reshape(len(values), -1)[kept]
     if len(matrix) == 0:
         return Facts(len(X), 0, features, names, values.ndim == 1)
-    moments = Moments.of(matrix, w)
-    return Facts(len(X), len(matrix), features, names, values.ndim == 1, moments, matrix[0], np.abs(matrix).max(axis=0))
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows here is refused for the whole table
+        moments = Moments.of(matrix, w)
+    ends = matrix.min(axis=0), matrix.max(axis=0)
+    return Facts(len(X), len(matrix), features, names, values.ndim == 1, moments, matrix[0], *ends)
 
 
 def encode(
@@ -99,7 +103,7 @@ def encode(
     with _in_partition(number):
         matrix = features.encode(X, owner)
         values = read_response(y)[1].reshape(len(X), -1)
-        kept, w = _positive(weights, len(X))
+        kept, w = _positive(weights, values)
     standard = (values - response.location) / np.where(response.scale > 0.0, response.scale, 1.0)
     return Part(matrix[kept], standard[kept], w, first_row + np.arange(len(X))[kept])
 
@@ -110,10 +114,13 @@ def whole_table(facts: Sequence[Facts], owner: str) -> tuple[FeatureTable, Respo
     if rows < 2:
         raise ValueError(f"{owner} needs at least 2 rows of positive weight; got n_samples={rows}.")
     told = [f for f in facts if f.features is not None]
+    lowest = np.min([f.lowest for f in told if f.lowest is not None], axis=0)
+    highest = np.max([f.highest for f in told if f.highest is not None], axis=0)
+    check_units(lowest, highest)
     moments = merged(f.moments for f in told if f.moments is not None)
     scale = moments.std
     # as for a table in memory: below rounding error of the values themselves there is nothing to learn
-    scale[scale <= 1e-13 * np.max([f.largest for f in told if f.largest is not None], axis=0)] = 0.0
+    scale[scale <= 1e-13 * np.maximum(-lowest, highest)] = 0.0
     first = next(f.first for f in told if f.first is not None)
     response = ResponseTable(told[0].names, told[0].is_1d, np.where(scale > 0.0, moments.mean, first), scale)
     return _all_levels([f.features for f in told if f.features is not None], owner), response
@@ -138,13 +145,13 @@ def _in_order(seen: set[Hashable], owner: str) -> tuple[Hashable, ...]:
     return FeatureTable.learn(column, [0], owner)[0].levels[0] or ()
 
 
-def _positive(weights: Any, n: int) -> tuple[NDArray[np.bool_], Array | None]:
-    """Return which rows count, and the weights of those."""
+def _positive(weights: Any, values: Array) -> tuple[NDArray[np.bool_], Array | None]:
+    """Return which of the rows count, and the weights of those."""
     if weights is None:
-        return np.ones(n, dtype=bool), None
-    w = np.asarray(weights, dtype=np.float64)
-    if w.ndim != 1 or not np.isfinite(w).all() or (w < 0.0).any():
-        raise ValueError(f"sample_weight must be one finite number >= 0 for each row; got shape {w.shape}.")
+        return np.ones(len(values), dtype=bool), None
+    if not np.any(weights):  # scikit-learn refuses nothing but zeros; in one of several partitions they are fine
+        return np.zeros(len(values), dtype=bool), np.zeros(0)
+    w = read_weights(weights, values)
     return w > 0.0, w[w > 0.0]
 
 
