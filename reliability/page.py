@@ -173,7 +173,8 @@ def _branches() -> str:
     return f"""\
 The tests, those of a cluster included, run {own["statements_run"]:,} of {own["statements"]:,} statements and take
 {own["branches_taken"]:,} of {own["branches"]:,} branches: {own["percent"]}% (`nox -s coverage`). Kernels are not
-counted, because Numba compiles them and coverage cannot see into them; they are compared with LightGBM and NumPy instead. {LEFT}
+counted, because Numba compiles them and coverage cannot see into them; they are compared with LightGBM and NumPy
+instead. {LEFT}
 Most is left out of {named}.
 """
 
