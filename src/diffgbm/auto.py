@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,10 +14,12 @@ from diffgbm.automatic.fitting import AutomaticFit, fit_automatically
 from diffgbm.automatic.mixture import PooledModel
 from diffgbm.automatic.presets import PRESETS, Preset
 from diffgbm.distribution import PredictiveDistribution
-from diffgbm.errors import DiffGBMWarning, check_count, known
+from diffgbm.errors import check_count, known
 from diffgbm.frames import row_index
 from diffgbm.methods import DistributionMethods, Laws
 from diffgbm.parallel import n_threads
+from diffgbm.remembering import RemembersColumns
+from diffgbm.table import FeatureTable
 
 Array = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ _POINTS = 377
 _LAW_ROWS = 8192
 
 
-class AutoDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
+class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimator):
     """Predict the whole distribution p(y | x), with everything chosen by the data.
 
     First-stage models, recipes and sizes are tried on a few rows; the best are trained on all rows in several bags
@@ -176,38 +176,16 @@ class AutoDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         self.weights_, self.stages_ = weights, stages
         self.cut_short_ = cut_short
         self._story = story
-        features = pool.first.features
-        self.n_features_in_ = features.n_features
-        if features.names is not None:
-            self.feature_names_in_ = np.array(features.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._remember_columns()
         return self
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one compressed file, whole or not at all; ``diffgbm.load`` reads it.
-
-        Everything but the out-of-bag laws is kept.
-        """
-        from diffgbm.persistence import save
-
-        check_is_fitted(self)
-        save(self, path)
 
     def explain(self) -> str:
         """Say in two sentences what was chosen and how good it is on unseen rows."""
         check_is_fitted(self)
         return self._story
 
-    def _encode(self, X: Any) -> Array:
-        check_is_fitted(self)
-        if self.pool_.first.features.names is not None and isinstance(X, np.ndarray):
-            warnings.warn(
-                f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names",
-                DiffGBMWarning,
-                stacklevel=3,
-            )
-        return self.pool_.first.features.encode(X, type(self).__name__)
+    def _columns(self) -> FeatureTable:
+        return self.pool_.first.features
 
     def _law_blocks(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> Iterator[Laws]:
         matrix, index = self._encode(X), row_index(X)

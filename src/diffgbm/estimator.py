@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,13 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from diffgbm.engine import Draws, StepTable
 from diffgbm.engine.stored import lightgbm_of
-from diffgbm.errors import DiffGBMWarning, check_count
+from diffgbm.errors import check_count
 from diffgbm.frames import row_index
 from diffgbm.methods import DistributionMethods, Laws
 from diffgbm.model import FittedModel
 from diffgbm.parallel import n_threads
 from diffgbm.recipe import NAMED, Recipe, resolve, resolve_sampler
+from diffgbm.remembering import RemembersColumns
 from diffgbm.sampler import Sampler
+from diffgbm.table import FeatureTable
 from diffgbm.training import fit_model, out_of_bag_laws
 
 Array = NDArray[np.float64]
@@ -42,7 +42,7 @@ _LAW_ROWS = 8192
 """Rows whose laws are held at a time (about 20 MB) by the methods that only need a number of each."""
 
 
-class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
+class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimator):
     """Predict the whole distribution p(y | x) with gradient-boosted trees.
 
     Trees learn, from noisy copies of the rows, the field that carries Gaussian noise to p(y | x); integrating it
@@ -312,33 +312,11 @@ class DiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
     def _with_model(self, model: FittedModel) -> DiffGBM:
         """Take a fitted model as one's own."""
         self.model_ = model
-        self.n_features_in_ = model.features.n_features
-        if model.features.names is not None:
-            self.feature_names_in_ = np.array(model.features.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._remember_columns()
         return self
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one compressed file, whole or not at all; ``diffgbm.load`` reads it.
-
-        The file holds data only and runs nothing when it is read; a loaded model draws the same samples to the last
-        bit.
-        """
-        from diffgbm.persistence import save
-
-        check_is_fitted(self)
-        save(self, path)
-
-    def _encode(self, X: Any) -> Array:
-        check_is_fitted(self)
-        if self.model_.features.names is not None and isinstance(X, np.ndarray):
-            warnings.warn(
-                f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names",
-                DiffGBMWarning,
-                stacklevel=3,
-            )
-        return self.model_.features.encode(X, type(self).__name__)
+    def _columns(self) -> FeatureTable:
+        return self.model_.features
 
     def _sampler(self, overrides: Mapping[str, Any]) -> Sampler:
         """Build the recipe's sampler, with what the caller overrides."""
