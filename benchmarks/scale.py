@@ -48,6 +48,8 @@ FEW_SAMPLED: dict[str, Any] = {
     "extra_residualizer_params": {"n_estimators": 10, "bin_construct_sample_cnt": 50_000},
 }
 """For tables on disk: rows in which bins are found, which are held as float64, and a short first stage."""
+SHORT = 3
+"""How many times as often as the long fits the short ones are repeated, whose times vary more."""
 SAMPLE = {"n_samples": 100, "seed": 0}
 TEST_ROWS = 400
 
@@ -105,8 +107,8 @@ def cells(repeats: int, quick: bool) -> Iterator[Cell]:
         small = rows // shrink if data == "wide" else rows
         return Cell(part, data, package, small, width, repeat, "memory", trees or own, 4 if quick else 30)
 
-    for repeat in range(repeats):
-        yield from (in_memory("versus", data, who, repeat) for data in ("protein", "wide") for who in (OURS, RELEASED))
+    for data, times in (("wide", repeats), ("protein", SHORT * repeats)):
+        yield from (in_memory("versus", data, who, repeat) for repeat in range(times) for who in (OURS, RELEASED))
     yield from (in_memory("stages", data, OURS, 0) for data in TABLES)
     for rows in GROWTH[: 2 if quick else None]:
         count = repeats_for(rows)
