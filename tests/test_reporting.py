@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.integrate import trapezoid
 from scipy.stats import norm
 from sklearn.linear_model import LinearRegression
 
@@ -200,7 +201,7 @@ def test_a_normal_density_is_drawn_as_it_is():
     law = PredictiveDistribution.from_points(norm.ppf((np.arange(400) + 0.5) / 400)[None])
     drawn = shown.picture(law, 1.0)
     assert len(drawn.atoms) == 0
-    assert np.trapezoid(drawn.density, drawn.grid) == pytest.approx(1.0, abs=0.01)
+    assert trapezoid(drawn.density, drawn.grid) == pytest.approx(1.0, abs=0.01)
     # smoothing by a tenth of the standard deviation makes the variance 1.01
     np.testing.assert_allclose(drawn.density, norm.pdf(drawn.grid), atol=0.02)
     np.testing.assert_allclose(drawn.quantiles, norm.ppf(shown.MARKS), atol=0.01)
@@ -211,7 +212,7 @@ def test_point_masses_are_taken_out_of_a_density():
     drawn = shown.picture(law, 0.0)
     assert drawn.atoms.tolist() == [0.0]
     assert drawn.masses == pytest.approx([0.3])
-    assert np.trapezoid(drawn.density, drawn.grid) == pytest.approx(0.7, abs=0.02)
+    assert trapezoid(drawn.density, drawn.grid) == pytest.approx(0.7, abs=0.02)
 
 
 @pytest.mark.parametrize("points", [[5.0] * 9, [1.0, 1.0, 2.0, 2.0], [3.0], [0.0] * 50 + [1.0] * 48 + [7.0, 9.0]])

@@ -401,6 +401,9 @@ def _floats(column: nw.Series[Any]) -> Array:
         # narwhals asks Arrow for a cast that refuses to round
         native = column.to_native()
         column = nw.from_native(native.cast("float64", safe=False), series_only=True)
+    if column.implementation.is_pandas():
+        # an Arrow column of an older pandas takes NaN for missing and keeps it as NA
+        return np.asarray(column.to_native().to_numpy(dtype=np.float64, na_value=np.nan))
     with np.errstate(over="ignore"):
         return column.cast(nw.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
 
