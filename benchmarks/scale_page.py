@@ -172,7 +172,8 @@ def figure(records: Sequence[Record], path: Path) -> None:
             ha="center",
             fontsize=8,
         )
-    left.set(ylabel="processor seconds, one thread", title="noisy copies of each row: x 30 ...", ylim=(0, None))
+    top = 1.12 * max(r["processor_seconds"] for r in grown)
+    left.set(ylabel="processor seconds, one thread", title="labels: noisy copies of each row", ylim=(0, top))
     left.title.set_fontsize(9)
     right.set(ylabel="memory above the start, MB", yscale="log")
     right.legend(frameon=False, fontsize=8)
