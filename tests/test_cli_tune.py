@@ -114,7 +114,9 @@ def test_minutes_limit_a_search(folder, tmp_path, run, monkeypatch):  # noqa: F8
 def test_an_interrupted_tune_goes_on(how, folder, tmp_path, run):  # noqa: F811
     """The process is stopped in its third trial, which waits for that."""
     code = (
-        "import sys, time, diffgbm.trials as trials\n"
+        # a shell starts what runs in the background with interruptions ignored
+        "import signal, sys, time, diffgbm.trials as trials\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "score, count = trials.Objective.__call__, iter(range(9))\n"
         "def wait(self, trial):\n"
         "    if next(count) < 2: return score(self, trial)\n"
