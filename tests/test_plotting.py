@@ -43,6 +43,7 @@ def samples(n: int = N, m: int = 40) -> np.ndarray:
 
 @pytest.fixture(autouse=True)
 def _close_figures():
+    plt.close("all")  # those of other tests in this process
     yield
     plt.close("all")
 
