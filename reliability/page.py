@@ -180,5 +180,5 @@ Most is left out of {named}.
 
 
 LEFT = """\
-Left out are mostly messages for libraries that are missing, other systems than Linux, and what runs in processes that
-are killed."""
+Left out are mostly the demo, which `make demo` runs, the loss of a worker, whose tests `make test-cluster` runs and this
+count does not, and messages for libraries or systems that are not there."""
