@@ -180,5 +180,5 @@ Most is left out of {named}.
 
 
 LEFT = """\
-Left out are mostly the demo, which `make demo` runs, the loss of a worker, whose tests `make test-cluster` runs and this
-count does not, and messages for libraries or systems that are not there."""
+Left out are mostly the demo, which `make demo` runs, the loss of a worker, whose tests `make test-cluster` runs and
+this count does not, and messages for libraries or systems that are not there."""
