@@ -138,7 +138,8 @@ is the whole suite. Recorded so far:
 
 {table(("job", "Python", "NumPy", "LightGBM", "scikit-learn", "Numba", "SciPy", "part", "passed", "failed"), rows)}
 Trying the oldest versions moved the bounds: LightGBM before 4.6 cannot take up our data sets again, SciPy before 1.15
-and scoringrules before 0.9 lack arguments that are used, and so do narwhals before 2.0 and typer before 0.20. Python 3.14 was not to be had where this was recorded.
+and scoringrules before 0.9 lack arguments that are used, and so do narwhals before 2.0 and typer before 0.20. Python
+3.14 was not to be had where this was recorded.
 """
 
 
