@@ -283,6 +283,8 @@ def test_all_targets_can_be_met():
         (lines_of(scaled(BEST_OF_NINE, 0.85), coverage_error_50=0.031), ["at 50%"]),
         (lines_of(scaled(BEST_OF_NINE, 0.85), pit_ks_p=0.01), ["PIT-KS"]),
         (lines_of(scaled(BEST_OF_NINE, 0.85), fit_seconds=601.0), ["600 s"]),
+        (lines_of(scaled(BEST_OF_NINE, 0.85), fit_seconds=1199.0, threads=1), []),
+        (lines_of(scaled(BEST_OF_NINE, 0.85), fit_seconds=1201.0, threads=1), ["600 s"]),
         (lines_of(scaled(FLOW, 0.9, naval=1.0), "fast"), ["flow row"]),
         (lines_of(scaled(FLOW, 0.9), "fast", fit_seconds=31.0), ["30 s"]),
         (lines_of(scaled(FLOW, 0.9), "fast", fit_seconds=31.0, n_train=10_000), []),

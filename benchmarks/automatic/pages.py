@@ -159,8 +159,11 @@ def verdicts(best: Lines, fast: Lines, unrepeated: Lines) -> Table:
     """Say of each target whether it is met."""
     columns = (Column("target", align="l"), Column("measured"), Column("", align="l"))
     rows = tuple((target.text, target.measured, target.state) for target in targets(best, fast, unrepeated))
-    note = "incomplete: data sets are missing that could still change the answer."
-    return Table("auto_targets", "Targets", columns, rows, (note,))
+    notes = (
+        "incomplete: data sets are missing that could still change the answer.",
+        "Seconds on two cores: those of a fit with one thread count half.",
+    )
+    return Table("auto_targets", "Targets", columns, rows, notes)
 
 
 def _runs(folds: Sequence[int]) -> str:
