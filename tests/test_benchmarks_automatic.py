@@ -11,7 +11,7 @@ import pytest
 from benchmarks import records
 from benchmarks.__main__ import main
 from benchmarks.automatic import command
-from benchmarks.automatic.lines import KEY, line_of, make_estimator, measured
+from benchmarks.automatic.lines import KEY, MOST_DRAWS, NEXT_DRAW, line_of, make_estimator, measured, n_draws
 from benchmarks.automatic.pages import page
 from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Lines, geometric_mean, metric
 from benchmarks.automatic.targets import targets
@@ -23,6 +23,7 @@ from benchmarks.table_files import Table
 from benchmarks.tables import render
 
 from diffgbm.automatic.presets import PRESETS
+from diffgbm.metrics import crps
 from tiny_auto import TINY, auto, small_trees  # noqa: F401
 
 JOB = Job("diabetes", 1, "fast", "full", False)
@@ -85,7 +86,17 @@ def test_a_line_says_what_was_measured_and_how():
     line = line_of(JOB, own, threads=1, time_limit=7.0, n_samples=20, make=Fake)
     part = split(60, 1)
     samples = np.random.default_rng(seeds(1).sampler).choice(own.y[part.train], size=(20, len(part.test)))
-    assert line["metrics"] == scores(samples, own.y[part.test], own.y[part.train])
+    first = scores(samples, own.y[part.test], own.y[part.train])
+    changed = {name for name, value in first.items() if line["metrics"][name] != value}
+    assert changed == {"crps", "crpss"}
+    drawn = [
+        np.random.default_rng(seeds(1).sampler + NEXT_DRAW * k).choice(own.y[part.train], size=(20, len(part.test)))
+        for k in range(MOST_DRAWS)
+    ]
+    mean = np.mean([crps(draw, own.y[part.test]).mean() for draw in drawn])
+    assert line["metrics"]["crps"] == pytest.approx(mean)
+    assert line["metrics"]["crpss"] == pytest.approx(1.0 - mean / first["crps_climatology"])
+    assert line["n_draws"] == MOST_DRAWS
     assert (line["n_train"], line["n_test"], line["n_samples"]) == (50, 10, 20)
     assert (line["threads"], line["time_limit"], line["cut_short"], line["tried"]) == (1, 7.0, False, 2)
     assert line["leaderboard"] == [{"model": "a", "stage": "final, weight 1.00", "crps": 1.0}]
@@ -93,6 +104,10 @@ def test_a_line_says_what_was_measured_and_how():
     assert line["recalibrated"] is False
     assert {*KEY, "fit_seconds", "fit_cpu_seconds", "commit", "source_hash", "versions"} <= set(line)
     json.dumps(line)
+
+
+def test_few_rows_are_drawn_often():
+    assert [n_draws(n) for n in (51, 74, 172, 1083, 3440, 7622)] == [20, 20, 20, 4, 1, 1]
 
 
 def test_the_presets_limit_is_written_down():

@@ -38,7 +38,8 @@ def _notes(records: Sequence[Record]) -> tuple[str, ...]:
     cut = sum(line["cut_short"] for line in records)
     return (
         "`python -m benchmarks auto`: the paper's folds, 200 samples of each test row; a fit sees nothing but the "
-        "training part. "
+        "training part. CRPS is the mean over several draws of 200 samples where test rows are few (up to 20 draws, to "
+        f"make 5,000 rows; {sum(line.get('n_draws', 1) == 1 for line in records)} of the fits had one). "
         f"Fits: {len(records)}, with {' or '.join(map(str, threads))} thread(s), made by {len(versions)} version(s) of "
         f"the code; the time limit left something out of {cut}. Seconds are those of the wall clock, on a "
         "machine that had other work to do; beside them are the processor's.",
