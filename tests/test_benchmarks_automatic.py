@@ -11,9 +11,18 @@ import pytest
 from benchmarks import records
 from benchmarks.__main__ import main
 from benchmarks.automatic import command
-from benchmarks.automatic.lines import KEY, MOST_DRAWS, NEXT_DRAW, line_of, make_estimator, measured, n_draws
+from benchmarks.automatic.lines import (
+    KEY,
+    MOST_DRAWS,
+    NEXT_DRAW,
+    line_of,
+    make_estimator,
+    measured,
+    n_draws,
+    own_coverage,
+)
 from benchmarks.automatic.pages import page
-from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Lines, geometric_mean, metric
+from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Lines, by_chance, geometric_mean, metric
 from benchmarks.automatic.targets import targets
 from benchmarks.automatic.variants import DATA_SETS, VARIANTS, Job, deduplicated
 from benchmarks.evaluation import scores
@@ -322,6 +331,21 @@ def test_what_is_missing_leaves_targets_open():
     assert [target.state for target in lost[:3]] == ["not met", "not met", "incomplete"]  # whatever the others will be
 
 
+def test_what_chance_does_to_coverage_by_hand():
+    # of two rows none, one or two are inside: |B/2 - 1/2| is 1/2 with probability 1/2
+    assert by_chance(0.5)({"n_test": 2}) == pytest.approx(0.25)
+    # of three rows with p = 0.9: E|B - 2.7| = (0.001 * 2.7 + 0.027 * 1.7 + 0.243 * 0.7 + 0.729 * 0.3)
+    assert by_chance(0.9)({"n_test": 3}) == pytest.approx(0.4374 / 3)
+
+
+def test_laws_of_few_values_cover_more_than_their_level():
+    training = np.repeat([5.0, 6.0], 50)
+    # three quarters of the law at 6 or near it, for each of two rows; half of the law is within 5.99 and 6.01
+    samples = np.tile(np.repeat([5.0, 5.99, 6.0, 6.01], 25)[:, None], 2)
+    assert own_coverage(samples, training) == {"own_coverage_50": 0.75, "own_coverage_90": 1.0}
+    assert own_coverage(samples, np.arange(100.0)) == {}
+
+
 def test_means_and_ratios_by_hand():
     lines = Lines.of([*lines_of({"yacht": 0.2}, folds=(1,)), *lines_of({"yacht": 0.4}, folds=(2,))], "best")
     assert lines.mean("yacht", metric("crps")) == pytest.approx(0.3)
@@ -332,6 +356,15 @@ def test_means_and_ratios_by_hand():
     assert np.isnan(geometric_mean([]))
     assert FLOW["kin8nm"] == 0.055
     assert set(FLOW) == set(BEST_OF_NINE) == set(DATA_SETS)
+
+
+def test_coverage_of_few_values_is_told():
+    wine = lines_of({"wine": 0.26})
+    for line in wine:
+        line["metrics"] |= {"coverage_50": 0.68, "coverage_90": 0.94, "own_coverage_50": 0.63, "own_coverage_90": 0.95}
+    text = render.markdown(page([*wine, *lines_of({"yacht": 0.1})]))
+    assert "intervals would cover 0.630 and 0.950; they cover 0.680 and 0.940 (fold 1-2)" in text
+    assert "yacht has few values" not in text
 
 
 def test_tables_hold_the_numbers():

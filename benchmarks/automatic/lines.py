@@ -19,6 +19,7 @@ from benchmarks.protocol import seeds, split
 from benchmarks.records import Record
 from benchmarks.table_files import Table
 from diffgbm.automatic.presets import PRESETS
+from diffgbm.automatic.shape import ResponseShape
 from diffgbm.metrics import crps
 
 Array = NDArray[np.float64]
@@ -75,7 +76,7 @@ def line_of(
         "n_test": len(y_test),
         "n_samples": n_samples,
         "n_draws": 1 + len(other_draws),
-        "metrics": with_draws(scores(samples, y_test, y), other_draws),
+        "metrics": {**with_draws(scores(samples, y_test, y), other_draws), **own_coverage(samples, y)},
         "fit_seconds": fitted - started,
         "sample_seconds": sampled - fitted,
         "fit_cpu_seconds": fit_work - work,
@@ -101,6 +102,22 @@ def with_draws(metrics: Record, other_draws: Sequence[float]) -> Record:
     """Replace the CRPS of one draw of samples, and the skill by it, by the mean of all draws."""
     mean = float(np.mean([metrics["crps"], *other_draws]))
     return {**metrics, "crps": mean, "crpss": 1.0 - mean / metrics["crps_climatology"]}
+
+
+def own_coverage(samples: Array, training: Array) -> Record:
+    """Coverage that laws of a response of few values have if they are right: by samples (m, n) moved to the values.
+
+    It is above the level wherever a value in the interval holds more than the level. Nothing for other responses.
+    """
+    shape = ResponseShape.of(training)
+    if shape.atoms is None:
+        return {}
+    moved = shape(samples)
+    inside = {level: np.quantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0) for level in (0.5, 0.9)}
+    return {
+        f"own_coverage_{100 * level:.0f}": float(np.mean((low <= moved) & (moved <= high)))
+        for level, (low, high) in inside.items()
+    }
 
 
 def chosen(model: Any) -> Record:

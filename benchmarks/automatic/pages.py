@@ -62,7 +62,27 @@ def comparison(name: str, title: str, lines: Lines, label: str, reference: Mappi
     ratios = {name: ratio for name, ratio in lines.ratios(reference).items() if name != "naval"}
     note = f"Geometric mean of the ratios without naval: {geometric_mean(ratios.values()):.3f}." if ratios else ""
     error = "The error of a CRPS is the standard error over folds."
-    return Table(name, f"{title} against {label}", columns, tuple(rows), tuple(filter(None, (note, error))))
+    return Table(
+        name, f"{title} against {label}", columns, tuple(rows), tuple(filter(None, (note, error, _few(lines))))
+    )
+
+
+def _few(lines: Lines) -> str:
+    """Say what intervals of responses of few values would cover if their laws were right."""
+    said = []
+    for data_set in lines.data_sets:
+        folds = [f for f in lines.folds(data_set) if "own_coverage_50" in lines.by_place[data_set, f]["metrics"]]
+        if folds:
+            own, found = (
+                [lines.mean(data_set, metric(f"{kind}_{level}"), folds) for level in (50, 90)]
+                for kind in ("own_coverage", "coverage")
+            )
+            said.append(
+                f"{data_set} has few values, and an interval that ends on one holds all of it: if its laws were right, "
+                f"50% and 90% intervals would cover {own[0]:.3f} and {own[1]:.3f}; they cover {found[0]:.3f} and "
+                f"{found[1]:.3f} (fold {_runs(folds)})."
+            )
+    return " ".join(said)
 
 
 def _row(lines: Lines, data_set: str, reference: float) -> tuple[Entry, ...]:

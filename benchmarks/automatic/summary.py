@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import binom
 
 from benchmarks.automatic.variants import DATA_SETS, FULL
 from benchmarks.records import Record
@@ -40,6 +41,22 @@ def metric(name: str) -> Measure:
 def uniform(line: Record) -> float:
     """1 if the PIT values pass the Kolmogorov-Smirnov test at 0.05."""
     return float(line["metrics"]["pit_ks_p"] > 0.05)
+
+
+def by_chance(level: float) -> Measure:
+    r"""Absolute coverage error that a right law is expected to have on as many test rows.
+
+    De Moivre:
+
+    .. math:: \mathrm E|B/n - p| = 2 (1 - p) \frac{v}{n} \Pr(B = v), \quad v = \lfloor np \rfloor + 1.
+    """
+
+    def measure(line: Record) -> float:
+        n = line["n_test"]
+        v = math.floor(n * level) + 1
+        return float(2.0 * (1.0 - level) * v / n * binom.pmf(v, n, level))
+
+    return measure
 
 
 @dataclass(frozen=True)

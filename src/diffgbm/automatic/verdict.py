@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
 from diffgbm.automatic.pool import spread_of
@@ -19,8 +20,12 @@ MOST_COVERAGE_LOST = 0.02
 """How much further from nominal confining may take coverage: intervals that end on a value hold all of it."""
 LEAST_ROWS = 100
 """Fewer PIT values say little about a distribution."""
-ROWS_OF_A_BIN, LEAST_BINS, MOST_BINS = 100, 5, 20
-"""Rows for each bin of the central intervals' levels, and how many bins there are at least and at most."""
+BLOCKS = (slice(1, 2), slice(2, 4), slice(4, 8), slice(8, 16))
+"""Orders of the polynomials that describe a distribution of PIT values, in blocks that are judged together."""
+ROWS_OF_AN_ORDER = 50
+"""A block takes part if there are so many rows for each of its orders."""
+LEAST_DENSITY = 0.1
+"""Of corrected PIT values: a polynomial may fall below zero."""
 VALUES = 500
 """Values that stand for a distribution of PIT values."""
 JUDGES = 5
@@ -52,7 +57,8 @@ def helpful_pit(law: PredictiveDistribution, y: Array, weights: Array | None, se
     """Return values by which laws are recalibrated if that helps unseen laws, else ``None``.
 
     The correction is learned on four fifths of the rows and judged on the rest, in turn: over all rows together
-    coverage must come closer to nominal on average over several levels, and the CRPS must not rise.
+    coverage must come closer to nominal on average over several levels, and the CRPS must not rise by more than the
+    standard error of its change.
     """
     rng = np.random.default_rng(seed)
     part, chance = rng.permutation(len(y)) % JUDGES, rng.uniform(size=len(y))
@@ -60,17 +66,23 @@ def helpful_pit(law: PredictiveDistribution, y: Array, weights: Array | None, se
     whole = dispersion(pit, weights)
     if len(y) < LEAST_ROWS or whole is None:
         return None
-    after, crps = pit.copy(), law.crps(y)
-    before_crps = np.average(crps, weights=weights)
+    after, rise = pit.copy(), np.zeros(len(y))
     for k in range(JUDGES):
         judged = np.flatnonzero(part == k)
         learned = dispersion(pit[part != k], None if weights is None else weights[part != k])
         if learned is not None:
             better = recalibrated(law[judged], learned)
             after[judged] = random_pit(better, y[judged], chance[judged])
-            crps[judged] = better.crps(y[judged])
+            rise[judged] = better.crps(y[judged]) - law[judged].crps(y[judged])
     closer = central_error(after, weights) < central_error(pit, weights)
-    return whole if closer and np.average(crps, weights=weights) <= before_crps else None
+    mean = np.average(rise, weights=weights)
+    error = np.sqrt(np.average((rise - mean) ** 2, weights=weights) / effective_rows(len(y), weights))
+    return whole if closer and mean <= error else None
+
+
+def effective_rows(n: int, weights: Array | None) -> float:
+    """How many rows of equal weight say as much as these."""
+    return float(n) if weights is None else float(weights.sum() ** 2 / np.sum(weights**2))
 
 
 def random_pit(law: PredictiveDistribution, y: Array, chance: Array) -> Array:
@@ -82,22 +94,33 @@ def random_pit(law: PredictiveDistribution, y: Array, chance: Array) -> Array:
 def dispersion(pit: Array, weights: Array | None = None) -> Array | None:
     r"""Sorted values (VALUES,) spread about 1/2 as PIT values are, as far as these are many enough to tell.
 
-    The shares :math:`p_k` of :math:`|2u - 1|` in ``K`` even bins are drawn towards :math:`1/K` by the factor of James
-    and Stein, :math:`1 - (K - 1)/\chi^2` with :math:`\chi^2 = nK\sum_k (p_k - 1/K)^2`. ``None`` if nothing is left of
-    their difference: then it is no more than chance makes it.
+    The density of :math:`c = |2u - 1|` is :math:`1 + \sum_k \theta_k \phi_k(c)` with Legendre's polynomials,
+    orthonormal on [0, 1], and :math:`\theta_k = \mathrm E\,\phi_k(c)`, as in Neyman's smooth test. The coefficients
+    of a block of ``p`` orders are drawn towards zero by the factor of James and Stein, :math:`1 - p/\chi^2` with
+    :math:`\chi^2 = n \sum_k \theta_k^2`. ``None`` if nothing is left of them: then the values are no more uneven
+    than chance makes them.
     """
-    n = len(pit) if weights is None else float(weights.sum() ** 2 / np.sum(weights**2))
-    bins = int(np.clip(n // ROWS_OF_A_BIN, LEAST_BINS, MOST_BINS))
-    levels = np.linspace(0.0, 1.0, bins + 1)
-    share = np.histogram(np.abs(2.0 * pit - 1.0), levels, weights=weights)[0]
-    excess = share / share.sum() - 1.0 / bins
-    chi2 = n * bins * np.sum(excess**2)
-    if chi2 <= bins - 1.0:
+    n = effective_rows(len(pit), weights)
+    theta = np.average(smooth_functions(np.abs(2.0 * pit - 1.0)), axis=0, weights=weights)
+    kept = np.zeros_like(theta)
+    for block in BLOCKS:
+        orders, chi2 = block.stop - block.start, n * np.sum(theta[block] ** 2)
+        if n >= ROWS_OF_AN_ORDER * orders and chi2 > orders:
+            kept[block] = (1.0 - orders / chi2) * theta[block]
+    if not kept.any():
         return None
-    reached = levels + np.concatenate([[0.0], np.cumsum((1.0 - (bins - 1.0) / chi2) * excess)])
+    levels = np.linspace(0.0, 1.0, 2 * VALUES + 1)
+    density = 1.0 + smooth_functions(0.5 * (levels[1:] + levels[:-1])) @ kept
+    reached = np.concatenate([[0.0], np.cumsum(np.maximum(density, LEAST_DENSITY))])
     side = (2.0 * np.arange(VALUES) + 1.0) / VALUES - 1.0
-    central = np.interp(np.abs(side), reached, levels)
+    central = np.interp(np.abs(side), reached / reached[-1], levels)
     return np.clip(0.5 + 0.5 * np.sign(side) * central, 0.0, 1.0)
+
+
+def smooth_functions(c: Array) -> Array:
+    r"""Legendre's polynomials :math:`\phi_0 = 1, \phi_1, \ldots` at ``c`` (n,), orthonormal on [0, 1]: (n, 16)."""
+    order = np.arange(BLOCKS[-1].stop)
+    return legendre.legvander(2.0 * c - 1.0, order[-1]) * np.sqrt(2.0 * order + 1.0)
 
 
 def central_error(pit: Array, weights: Array | None) -> float:
