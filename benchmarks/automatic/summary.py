@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,6 +91,10 @@ class Lines:
         """Data sets that have a line, in their usual order."""
         there = {name for name, _ in self.by_place}
         return [name for name in DATA_SETS if name in there]
+
+    def without(self, names: Collection[str]) -> Lines:
+        """Leave out data sets."""
+        return Lines({place: line for place, line in self.by_place.items() if place[0] not in names})
 
     def folds(self, data_set: str) -> list[int]:
         """Folds of a data set that have a line."""

@@ -21,6 +21,8 @@ ABLATION_DATA = ("yacht", "energy", "concrete", "wine", "power_plant")
 ABLATION_FOLDS = (1, 2)
 REPEATED_DATA = ("concrete", "wine", "protein")
 """Data sets whose rows are repeated often enough to flatter a model that remembers them."""
+FEW_VALUES = ("wine", "naval")
+"""Data sets whose responses have few values (7 and 26)."""
 
 
 def without_guides(preset: Preset) -> Preset:
