@@ -22,6 +22,7 @@ from diffgbm.automatic import fitting, stages
 from diffgbm.automatic.clock import Clock
 from diffgbm.automatic.contest import Contest
 from diffgbm.automatic.presets import CAPACITIES, PRESETS, RECIPES
+from diffgbm.guides import Task
 from diffgbm.metrics import crps_scorer
 from diffgbm.recipe import resolve
 from tiny_auto import LEAST, TINY, auto, small_trees  # noqa: F401
@@ -220,6 +221,54 @@ def test_recalibration_is_told_and_can_be_turned_off(monkeypatch):
     assert plain.pool_.pit is None
     # many small PIT values: observations are lower than the laws say
     assert (told.predict(X) < plain.predict(X)).all()
+
+
+def test_large_tables_are_recalibrated_by_rows_that_nothing_has_seen(monkeypatch):
+    asked = []
+    monkeypatch.setattr(fitting, "helpful_pit", lambda law, y, weights, seed: asked.append((law, y, weights)))
+    monkeypatch.setattr(fitting, "LARGE", 100)
+    X, y = toy()
+    weights = np.linspace(0.5, 1.5, len(y))
+    model = auto(LEAST).fit(X, y, sample_weight=weights)
+    aside = np.setdiff1d(np.arange(len(y)), model.oob_rows_)
+    assert len(aside) == len(y) // 10
+    assert len(model.oob_distribution_) == len(y) - len(aside)
+    law, seen_y, seen_weights = asked[0]
+    np.testing.assert_array_equal(seen_y, y[aside])
+    np.testing.assert_allclose(seen_weights / seen_weights[0], weights[aside] / weights[aside][0])
+    # what is corrected is the pool itself, not its out-of-bag laws
+    pool = model.pool_.law(model._encode(X[aside]), fitting.ASIDE_POINTS)
+    np.testing.assert_array_equal(law.values, pool.values)
+    # rows are set aside only for what they are needed for
+    asked.clear()
+    two = auto(LEAST).fit(X, np.column_stack([y, -y]))
+    off = auto(LEAST, recalibrate=False).fit(X, y)
+    for whole in (two, off):
+        np.testing.assert_array_equal(np.sort(whole.oob_rows_), np.arange(len(y)))
+    assert not asked
+
+
+@pytest.mark.parametrize(("n", "aside"), [(10_000, 0), (10_010, 1001), (20_000, 2000), (300_000, 2000)])
+def test_how_many_rows_are_set_aside(n, aside):
+    kept, out = fitting._divided(n, 7, True)
+    assert len(out) == aside
+    np.testing.assert_array_equal(np.sort(np.concatenate([kept, out])), np.arange(n))
+    np.testing.assert_array_equal(fitting._divided(n, 7, True)[1], out)
+
+
+def test_first_stages_worth_most_come_first(monkeypatch):
+    """Where time runs out, it runs out for those that the table needs least."""
+    monkeypatch.setattr(stages, "PROBE_ROWS", 60)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 2))
+    task = Task(X, (X @ [1.0, 2.0])[:, None], (), None, 3, 1, 0, 1)
+    reported = []
+    made = stages.fit_stages(task, ("lightgbm", "extra_trees", "ridge"), 200, False, Clock(None), reported.append)
+    fitted = [text.removeprefix("first stage: ") for text in reported if text.startswith("first stage: ")]
+    assert fitted[0] == "ridge"
+    assert "lightgbm" in fitted
+    # but what comes of it does not depend on their order
+    assert list(made.fitted) == [*(name for name in ("lightgbm", "extra_trees", "ridge") if name in fitted), "stack"]
 
 
 def test_hardly_any_time_still_gives_a_model():

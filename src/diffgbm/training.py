@@ -49,6 +49,11 @@ class TrainingTable:
     weights: Array | None
     observed: Array
 
+    def part(self, rows: NDArray[np.intp]) -> TrainingTable:
+        """Take some of the rows; how the table was read stays what it was."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, X=self.X[rows], y=self.y[rows], weights=weights, observed=self.observed[rows])
+
 
 def read_table(X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any, owner: str) -> TrainingTable:
     """Read the user's table; ``owner`` is the estimator's name for messages."""

@@ -21,7 +21,7 @@ from diffgbm.distribution import PredictiveDistribution
 from diffgbm.guides import MIN_ROWS, Task
 from diffgbm.model import Laws
 from diffgbm.progress import progress_bar
-from diffgbm.training import read_table
+from diffgbm.training import TrainingTable, read_table
 
 Array = NDArray[np.float64]
 
@@ -32,6 +32,14 @@ WILD_ROWS = 2000
 """Rows from which a large noise model without any guide may be the best of all."""
 FAR_BEHIND = 2.0
 """How many times the best score on a few rows it may have."""
+LARGE = 10_000
+"""Rows above which some are set aside for recalibration. Guides are averaged over folds and laws mixed over bags, so
+that the pool is better than its out-of-bag laws and covers more than they do; a large table can spare the rows that
+tell."""
+ASIDE, MOST_ASIDE = 0.1, 2000
+"""Share of a large table's rows that is set aside, and how many at most."""
+ASIDE_POINTS = 500
+"""Points of their laws."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +91,10 @@ def fit_automatically(
 ) -> AutomaticFit:
     """Fit everything."""
     clock = Clock(time_limit)
-    table = read_table(X, y, cat_idx, sample_weight, owner)
+    whole = read_table(X, y, cat_idx, sample_weight, owner)
     number = int(np.random.SeedSequence(seed).generate_state(1)[0] >> 1)
+    rows, aside = _divided(len(whole.y), number, recalibrate and whole.response.is_1d)
+    table = whole.part(rows) if len(aside) else whole
     with progress_bar(None, owner, verbose, "step") as bar:
 
         def report(text: str) -> None:
@@ -107,7 +117,17 @@ def fit_automatically(
             report,
         )
         result = finals(contest, _finalists(contest, preset), preset.bags)
-    return _conclude(contest, result, table.observed, discrete, recalibrate)
+    outcome = _conclude(contest, result, table.observed, discrete, whole.part(aside) if recalibrate else None)
+    return replace(outcome, rows=rows[result.rows])
+
+
+def _divided(n: int, seed: int, wanted: bool) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rows that models are made of, in order, and those that are set aside for recalibration."""
+    if not wanted or n <= LARGE:
+        return np.arange(n), np.arange(0)
+    mixed_up = np.random.default_rng((seed, LARGE)).permutation(n)
+    count = min(MOST_ASIDE, int(ASIDE * n))
+    return np.sort(mixed_up[count:]), np.sort(mixed_up[:count])
 
 
 def _stages(task: Task, preset: Preset, clock: Clock, report: Callable[[str], None]) -> Stages:
@@ -159,12 +179,13 @@ def _has_a_chance(contest: Contest) -> bool:
 
 
 def _conclude(
-    contest: Contest, result: Result, observed: Array, discrete: bool | str, recalibrate: bool
+    contest: Contest, result: Result, observed: Array, discrete: bool | str, aside: TrainingTable | None
 ) -> AutomaticFit:
     """Confine and correct the pool where that helps on unseen rows, and tell the story.
 
     Responses (n, d) are as the user gave them: values to which laws are confined must be theirs to the last bit, or
-    coverage and PIT go wrong.
+    coverage and PIT go wrong. The pool is corrected by the rows ``aside``, by out-of-bag laws if these are none, and
+    not at all without them.
     """
     task = contest.stages.task
     y = observed[result.rows]
@@ -177,8 +198,8 @@ def _conclude(
     points = np.sort(pool.confined(result.points.copy()), axis=1)
     first = result.members[0]
     unseen = first.laws_of(points)
-    if recalibrate and isinstance(unseen, PredictiveDistribution):
-        pool = replace(pool, pit=helpful_pit(unseen, y[:, 0], weights, contest.seed))
+    if aside is not None and isinstance(unseen, PredictiveDistribution):
+        pool = replace(pool, pit=_correction(contest, pool, unseen, y, weights, aside))
     crps = float(np.mean([contest.score(points, result.rows)]))
     return AutomaticFit(
         pool,
@@ -190,6 +211,22 @@ def _conclude(
         contest.clock.cut,
         _story(contest, result, pool, crps),
     )
+
+
+def _correction(
+    contest: Contest,
+    pool: PooledModel,
+    unseen: PredictiveDistribution,
+    y: Array,
+    weights: Array | None,
+    aside: TrainingTable,
+) -> Array | None:
+    """Return the values by which the pool is recalibrated, if that helps."""
+    law = pool.law(aside.X, ASIDE_POINTS, threads=contest.n_jobs) if len(aside.y) else unseen
+    assert isinstance(law, PredictiveDistribution)
+    if len(aside.y):
+        y, weights = aside.observed, aside.weights
+    return helpful_pit(law, y[:, 0], weights, contest.seed)
 
 
 def _story(contest: Contest, result: Result, pool: PooledModel, crps: float) -> str:

@@ -31,6 +31,7 @@ def first_stage(name: str, n_rows: int, gp_rows: int) -> FirstStage:
     from sklearn.linear_model import RidgeCV
 
     trees = 80 if n_rows <= 2000 else 40 if n_rows <= 10_000 else 20
+    tuned = min(500, gp_rows // 5)  # rows that the hyperparameters of a Gaussian process are found on
     stages: dict[str, Callable[[], FirstStage]] = {
         "lightgbm": lambda: LightGBMMean(RESIDUALIZER_C),
         "lightgbm_small": lambda: LightGBMMean(
@@ -41,8 +42,8 @@ def first_stage(name: str, n_rows: int, gp_rows: int) -> FirstStage:
         ),
         "ridge": lambda: AnyRegressor(RidgeCV(alphas=(0.01, 0.1, 1.0, 10.0, 100.0, 1000.0))),
         "extra_trees": lambda: ExtraTreesMean(trees, 2),
-        "gp_matern": lambda: GaussianProcessMean("matern", 500, gp_rows),
-        "gp_rbf": lambda: GaussianProcessMean("rbf", 500, gp_rows),
+        "gp_matern": lambda: GaussianProcessMean("matern", tuned, gp_rows),
+        "gp_rbf": lambda: GaussianProcessMean("rbf", tuned, gp_rows),
         "mlp_wide": lambda: AnyRegressor(network((128, 128), 1e-3, 2e-3, 128)),
         "mlp_deep": lambda: AnyRegressor(network((64, 64, 64), 1e-2, 5e-3, 64)),
         "cdf": lambda: ConditionalCDF(trees, 1),
@@ -100,7 +101,8 @@ def fit_stages(
 ) -> Stages:
     """Try first-stage models on a few rows, fit the useful ones on all and stack them.
 
-    LightGBM is always fitted. Work that no longer fits into two fifths of the time is left out.
+    LightGBM is always fitted. Work that no longer fits into two fifths of the time is left out: the models that were
+    worth most on a few rows come first.
     """
     n = len(task.y)
     if task.dense[0].width > WIDEST_SMOOTH:
@@ -108,14 +110,15 @@ def fit_stages(
     chosen = probe(task, names, gp_rows, clock, report)
     stages = Stages(task, {}, {})
     members: dict[str, CrossFitted] = {}
-    for name in ["lightgbm", *(name for name in chosen if name != "lightgbm")]:
+    for name in chosen if "lightgbm" in chosen else [*chosen, "lightgbm"]:
         if name != "lightgbm" and clock.over(0.3):
-            break
+            continue
         report(f"first stage: {name}")
         members[name] = first_stage(name, n, gp_rows).cross_fit(task)
         stages.errors[name] = _error(task, members[name])
-    stages.fitted.update(members)
-    stages.fitted["stack"] = combined(list(members.values()), task.y, task.weights)
+    # in the preset's order: the stack does not depend on who came first
+    stages.fitted.update({name: members[name] for name in sorted(members, key=[*names, "lightgbm"].index)})
+    stages.fitted["stack"] = combined(list(stages.fitted.values()), task.y, task.weights)
     stages.errors["stack"] = _error(task, stages.fitted["stack"])
     if with_cdf and not clock.over(0.35):
         report("first stage: conditional distribution")
@@ -124,7 +127,10 @@ def fit_stages(
 
 
 def probe(task: Task, names: Sequence[str], gp_rows: int, clock: Clock, report: Callable[[str], None]) -> list[str]:
-    """Return the names of the models that earn a weight in a stack on a few rows; all of them on a small table."""
+    """Return the names of the models that earn a weight in a stack on a few rows, the largest weight first.
+
+    On a small table, all of them.
+    """
     n = len(task.y)
     if n <= 2 * PROBE_ROWS:
         return list(names)
@@ -141,11 +147,10 @@ def probe(task: Task, names: Sequence[str], gp_rows: int, clock: Clock, report: 
         tried.append(name)
     if not tried:
         return []
-    useful = np.zeros(len(tried), dtype=bool)
+    weight = np.zeros(len(tried))
     for j in range(task.y.shape[1]):
-        weight = sparse_weights(np.column_stack([c[:, j] for c in columns]), small.y[:, j])
-        useful |= weight > 0.0
-    return [name for name, ok in zip(tried, useful, strict=True) if ok]
+        weight += sparse_weights(np.column_stack([c[:, j] for c in columns]), small.y[:, j])
+    return [tried[i] for i in np.argsort(-weight, kind="stable") if weight[i] > 0.0]
 
 
 def _error(task: Task, fitted: CrossFitted) -> float:
