@@ -231,7 +231,7 @@ def test_large_tables_are_recalibrated_by_rows_that_nothing_has_seen(monkeypatch
     weights = np.linspace(0.5, 1.5, len(y))
     model = auto(LEAST).fit(X, y, sample_weight=weights)
     aside = np.setdiff1d(np.arange(len(y)), model.oob_rows_)
-    assert len(aside) == len(y) // 10
+    assert len(aside) == len(y) // 20
     assert len(model.oob_distribution_) == len(y) - len(aside)
     law, seen_y, seen_weights = asked[0]
     np.testing.assert_array_equal(seen_y, y[aside])
@@ -248,7 +248,7 @@ def test_large_tables_are_recalibrated_by_rows_that_nothing_has_seen(monkeypatch
     assert not asked
 
 
-@pytest.mark.parametrize(("n", "aside"), [(10_000, 0), (10_010, 1001), (20_000, 2000), (300_000, 2000)])
+@pytest.mark.parametrize(("n", "aside"), [(20_000, 0), (20_020, 1001), (40_000, 2000), (300_000, 2000)])
 def test_how_many_rows_are_set_aside(n, aside):
     kept, out = fitting._divided(n, 7, True)
     assert len(out) == aside

@@ -32,11 +32,11 @@ WILD_ROWS = 2000
 """Rows from which a large noise model without any guide may be the best of all."""
 FAR_BEHIND = 2.0
 """How many times the best score on a few rows it may have."""
-LARGE = 10_000
+LARGE = 20_000
 """Rows above which some are set aside for recalibration. Guides are averaged over folds and laws mixed over bags, so
 that the pool is better than its out-of-bag laws and covers more than they do; a large table can spare the rows that
 tell."""
-ASIDE, MOST_ASIDE = 0.1, 2000
+ASIDE, MOST_ASIDE = 0.05, 2000
 """Share of a large table's rows that is set aside, and how many at most."""
 ASIDE_POINTS = 500
 """Points of their laws."""
