@@ -8,8 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.linalg import solve
 from sklearn.ensemble import ExtraTreesRegressor
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -329,3 +330,22 @@ def test_open_random_states_are_closed_in_pipelines_too():
 def test_what_cannot_predict_is_no_guide():
     with pytest.raises(TypeError, match="a guide must be a regressor with fit and predict; got 3"):
         AnyRegressor(3)
+
+
+@pytest.mark.parametrize(
+    "regressor", [RidgeCV(), MLPRegressor(hidden_layer_sizes=(32, 32), max_iter=20, random_state=0)]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_what_a_row_is_told_does_not_depend_on_its_company(regressor):
+    """To the last bit: matrix products of other shapes add in another order."""
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(200, 8)), rng.normal(size=(1600, 8))
+    y = (X @ rng.normal(size=8) + rng.normal(size=200))[:, None]
+    predict = AnyRegressor(regressor).cross_fit(Task(X, y, (), None, 3, 1, 0, 1)).predictor
+    whole = predict(new)
+    assert whole.shape == (1600, 1)
+    for size in (1, 7, 24, 301):
+        firsts = range(0, 1600, size) if size > 1 else range(5)
+        for first in firsts:
+            np.testing.assert_array_equal(predict(new[first : first + size]), whole[first : first + size])
+    assert predict(new[:0]).shape == (0, 1)

@@ -17,6 +17,9 @@ from diffgbm.guides.task import CrossFitted, Task, combine
 
 Array = NDArray[np.float64]
 
+TOGETHER = 768
+"""Rows that are predicted in one call; the kernels of matrix products take 4, 6, 8, 12, 16 or 24 at a time."""
+
 
 @dataclass(frozen=True)
 class RegressorAverage:
@@ -98,4 +101,12 @@ def seeded(regressor: Any, seed: int) -> Any:
 
 
 def _predict(model: Any, rows: Array) -> Array:
-    return np.asarray(model.predict(rows), dtype=np.float64).reshape(len(rows))
+    """Predict rows (n, q), always ``TOGETHER`` of them: what a row is told must not depend on its company.
+
+    The order in which a matrix product adds depends on its shape, and with it the last bit of linear models and
+    networks.
+    """
+    missing = -len(rows) % TOGETHER
+    padded = np.concatenate([rows, np.repeat(rows[-1:], missing, axis=0)]) if missing else rows
+    parts = [model.predict(padded[i : i + TOGETHER]) for i in range(0, len(padded), TOGETHER)]
+    return np.concatenate([np.empty(0), *(np.asarray(part, dtype=np.float64).ravel() for part in parts)])[: len(rows)]
