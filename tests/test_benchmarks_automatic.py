@@ -362,9 +362,13 @@ def test_coverage_of_few_values_is_told():
     wine = lines_of({"wine": 0.26})
     for line in wine:
         line["metrics"] |= {"coverage_50": 0.68, "coverage_90": 0.94, "own_coverage_50": 0.63, "own_coverage_90": 0.95}
-    text = render.markdown(page([*wine, *lines_of({"yacht": 0.1})]))
+    naval = lines_of({"naval": 1e-6})
+    for line in naval:
+        line["metrics"] |= {"coverage_50": 0.79, "coverage_90": 0.95, "own_coverage_50": 0.79, "own_coverage_90": 0.95}
+    text = render.markdown(page([*wine, *naval, *lines_of({"yacht": 0.1})]))
     assert "intervals would cover 0.630 and 0.950; they cover 0.680 and 0.940 (fold 1-2)" in text
     assert "yacht has few values" not in text
+    assert "naval has few values" not in text  # the two are the same number
 
 
 def test_tables_hold_the_numbers():
