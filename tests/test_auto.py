@@ -21,6 +21,7 @@ from diffgbm import AutoDiffGBM, DiffGBMWarning, JointDistribution, PredictiveDi
 from diffgbm.automatic import fitting, stages
 from diffgbm.automatic.clock import Clock
 from diffgbm.automatic.contest import Contest
+from diffgbm.automatic.correction import Correction
 from diffgbm.automatic.presets import CAPACITIES, PRESETS, RECIPES
 from diffgbm.guides import Task
 from diffgbm.metrics import crps_scorer
@@ -112,7 +113,7 @@ def test_two_responses():
     assert isinstance(model.predict_distribution(X[:5]), JointDistribution)
     assert model.predict(X).shape == (120, 2)
     assert model.sample(X[:5], 4, seed=0).shape == (4, 5, 2)
-    assert model.pool_.pit is None
+    assert model.pool_.correction is None
     assert np.corrcoef(model.predict(X)[:, 1], y[:, 1])[0, 1] > 0.5
 
 
@@ -211,21 +212,23 @@ def test_a_cap_is_noticed():
 
 
 def test_recalibration_is_told_and_can_be_turned_off(monkeypatch):
-    pit = np.sort(np.random.default_rng(0).uniform(size=300) ** 2)
-    monkeypatch.setattr(fitting, "helpful_pit", lambda law, y, weights, seed: pit)
+    theta = np.zeros((16, 4))
+    theta[1, 0] = -0.3  # PIT values are near the middle: laws are too wide
+    correction = Correction(theta, np.linspace(0.0, 1.0, 101))
+    monkeypatch.setattr(fitting, "helpful_correction", lambda law, y, weights, seed: correction)
     X, y = toy()
     told, plain = auto(LEAST).fit(X, y), auto(LEAST, recalibrate=False).fit(X, y)
     assert "recalibrated" in told.explain()
-    np.testing.assert_array_equal(told.pool_.pit, pit)
+    assert told.pool_.correction is correction
     assert "recalibrated" not in plain.explain()
-    assert plain.pool_.pit is None
-    # many small PIT values: observations are lower than the laws say
-    assert (told.predict(X) < plain.predict(X)).all()
+    assert plain.pool_.correction is None
+    narrow, wide = (np.diff(model.predict_interval(X, coverage=0.5)) for model in (told, plain))
+    assert (narrow < 0.9 * wide).all()
 
 
 def test_large_tables_are_recalibrated_by_rows_that_nothing_has_seen(monkeypatch):
     asked = []
-    monkeypatch.setattr(fitting, "helpful_pit", lambda law, y, weights, seed: asked.append((law, y, weights)))
+    monkeypatch.setattr(fitting, "helpful_correction", lambda law, y, weights, seed: asked.append((law, y, weights)))
     monkeypatch.setattr(fitting, "LARGE", 100)
     X, y = toy()
     weights = np.linspace(0.5, 1.5, len(y))

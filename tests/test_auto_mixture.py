@@ -8,10 +8,10 @@ from scipy.stats import kstest
 
 from conftest import tiny, toy
 from diffgbm import AutoDiffGBM
-from diffgbm.automatic.mixture import POINTS_OF_A_BAG, PooledModel, corrected, owners
+from diffgbm.automatic.correction import Correction
+from diffgbm.automatic.mixture import POINTS_OF_A_BAG, PooledModel, owners
 from diffgbm.automatic.pool import mixed, shares
 from diffgbm.automatic.shape import ResponseShape
-from diffgbm.calibration import recalibrated
 from diffgbm.engine import Draws
 
 FREE = (ResponseShape(),)
@@ -135,22 +135,31 @@ def test_each_response_has_its_own_shape():
 
 
 @pytest.fixture(scope="module")
-def pit():
-    return np.sort(np.random.default_rng(0).beta(2.0, 3.0, size=400))
+def correction():
+    theta = np.zeros((16, 4))
+    theta[1, 0], theta[1, 1] = -0.45, 0.1  # laws are too wide, narrow ones most
+    return Correction(theta, np.linspace(0.0, 2.0, 101))
 
 
-def test_a_recalibrated_pool_has_recalibrated_laws(pool, pit):
+def test_a_recalibrated_pool_has_recalibrated_laws(pool, correction):
     X, _ = toy(8, seed=1)
-    plain, law = pool.law(X, 55), replace(pool, pit=pit).law(X, 55)
-    for expected in (recalibrated(plain, pit), corrected(plain, pit)):
-        np.testing.assert_array_equal(law.values, expected.values)
-        np.testing.assert_array_equal(law.levels, expected.levels)
-    assert (law.median() < plain.median()).all()  # the PIT values are low
+    plain, law = pool.law(X, 55), replace(pool, correction=correction).law(X, 55)
+    np.testing.assert_array_equal(law.values, correction(plain).values)
+    np.testing.assert_array_equal(law.levels, plain.levels)
+    assert (law.std() < 0.9 * plain.std()).all()
 
 
-def test_recalibrated_samples_follow_the_recalibrated_law(pool, pit):
+def test_recalibrated_laws_and_samples_stay_where_the_response_can_be(pool, correction):
+    X, _ = toy(8, seed=1)
+    atoms = np.arange(-8.0, 8.0)
+    confined = replace(pool, correction=correction, shapes=(ResponseShape(atoms),))
+    assert np.isin(confined.law(X, 55).values, atoms).all()
+    assert np.isin(estimator(confined).sample(X, 500, seed=0), atoms).all()
+
+
+def test_recalibrated_samples_follow_the_recalibrated_law(pool, correction):
     X, _ = toy(3, seed=1)
-    model = estimator(replace(pool, pit=pit))
+    model = estimator(replace(pool, correction=correction))
     samples, law = model.sample(X, 4000, seed=5), model.predict_distribution(X)
     for i in range(3):
         assert kstest(samples[:, i], lambda t, i=i: law[i].cdf(t[None, :])[0]).pvalue > 1e-3
@@ -158,9 +167,9 @@ def test_recalibrated_samples_follow_the_recalibrated_law(pool, pit):
         assert kstest(samples[:, i], lambda t, plain=plain: plain.cdf(t[None, :])[0]).pvalue < 1e-6
 
 
-def test_recalibrated_samples_are_independent_of_pieces(pool, pit):
+def test_recalibrated_samples_are_independent_of_pieces(pool, correction):
     X, _ = toy(30, seed=1)
-    model = estimator(replace(pool, pit=pit))
+    model = estimator(replace(pool, correction=correction))
     whole = model.sample(X, 9, seed=5)
     np.testing.assert_array_equal(model.sample(X[11:], 9, seed=5, first_row=11), whole[:, 11:])
     np.testing.assert_array_equal(model.set_params(n_jobs=2).sample(X, 9, seed=5), whole)

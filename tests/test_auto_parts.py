@@ -5,24 +5,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import kstest, norm
 
 from diffgbm import metrics
 from diffgbm.automatic.clock import Clock
 from diffgbm.automatic.mixture import owners
 from diffgbm.automatic.pool import LEAST, mixed, pool_crps, pool_terms, pool_weights, shares, spread_of
 from diffgbm.automatic.shape import MOST_ATOMS, ROWS_PER_ATOM, ResponseShape
-from diffgbm.automatic.verdict import (
-    LEAST_ROWS,
-    coverage_error,
-    dispersion,
-    helpful_pit,
-    helpful_shapes,
-    point_crps,
-    random_pit,
-    smooth_functions,
-)
-from diffgbm.calibration import recalibrated
+from diffgbm.automatic.verdict import coverage_error, helpful_shapes, point_crps
 from diffgbm.distribution import PredictiveDistribution
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -245,128 +234,6 @@ def test_rows_without_weight_do_not_decide():
     points[:200] = np.clip(np.round(points[:200] + 0.3), 0.0, 3.0)  # here there is nothing to gain
     for weights, helps in ((np.arange(400) >= 200, True), (np.arange(400) < 200, False)):
         assert bool(helpful_shapes(y, y, points, weights.astype(float))[0]) is helps
-
-
-def normal_laws(n, width, seed=0):
-    """Laws of the right centre and ``width`` times the right spread, and observations."""
-    rng = np.random.default_rng(seed)
-    centre = rng.normal(size=n)
-    points = centre[:, None] + width * norm.ppf((np.arange(89) + 0.5) / 89)
-    return PredictiveDistribution.from_points(points), centre + rng.normal(size=n)
-
-
-@pytest.mark.parametrize("width", [0.85, 2.0])
-def test_wrong_spread_is_corrected(width):
-    law, y = normal_laws(1500, width)
-    pit = helpful_pit(law, y, None, seed=0)
-    assert pit is not None
-    fresh, new = normal_laws(1500, width, seed=1)
-    before, after = coverage_error(fresh, new), coverage_error(recalibrated(fresh, pit), new)
-    # sampling error of a coverage of 1,500 rows, twice: learned and judged
-    assert after < 3.0 * np.sqrt(2.0 * 0.25 / 1500)
-    assert after < 0.5 * before
-    assert recalibrated(fresh, pit).crps(new).mean() < fresh.crps(new).mean()
-
-
-def test_right_laws_are_left_alone():
-    """Or as good as alone: what is moved is within the error with which 1,500 rows know it."""
-    for seed in range(20):
-        assert_as_good_as_alone(helpful_pit(*normal_laws(1500, 1.0, seed), None, seed=0), 1500)
-
-
-def assert_as_good_as_alone(values, n_rows):
-    if values is not None:
-        for level in (0.5, 0.9):
-            covered = np.mean(np.abs(2.0 * values - 1.0) <= level)
-            assert abs(covered - level) < 3.0 * np.sqrt(level * (1.0 - level) / n_rows)
-
-
-def test_few_rows_correct_nothing():
-    law, y = normal_laws(LEAST_ROWS - 1, 0.3)
-    assert helpful_pit(law, y, None, seed=0) is None
-    assert helpful_pit(*normal_laws(LEAST_ROWS, 0.3), None, seed=0) is not None
-
-
-def test_dispersion_by_hand():
-    # c = |2u - 1| with density 2 (1 - c): theta_1 = E sqrt(3) (2c - 1) = -1 / sqrt(3), and nothing of higher orders
-    n = 2000
-    distance = 1.0 - np.sqrt(1.0 - (np.arange(n) + 0.5) / n)
-    values = dispersion(0.5 + 0.5 * distance * np.where(np.arange(n) % 2, 1.0, -1.0))
-    factor = 1.0 - 1.0 / (n / 3.0)
-    level = np.linspace(0.0, 1.0, 11)
-    reached = [np.mean(np.abs(2.0 * values - 1.0) <= c) for c in level]
-    np.testing.assert_allclose(reached, level + factor * (level - level**2), atol=2.0 / len(values))
-    np.testing.assert_allclose(values + values[::-1], 1.0, atol=1e-12)
-    assert (np.diff(values) > 0.0).all()
-
-
-def test_smooth_functions_are_orthonormal():
-    c = (np.arange(200_000) + 0.5) / 200_000
-    functions = smooth_functions(c)
-    np.testing.assert_allclose(functions.T @ functions / len(c), np.eye(functions.shape[1]), atol=1e-6)
-
-
-def test_few_rows_are_described_by_few_orders():
-    """A density of |2u - 1| that goes up and down five times needs orders for which 150 rows are too few."""
-    grid = np.linspace(0.0, 1.0, 10_001)
-    reached = grid + 0.9 * np.sin(10.0 * np.pi * grid) / (10.0 * np.pi)
-    few, many = (dispersion(0.5 + 0.5 * np.interp((np.arange(n) + 0.5) / n, reached, grid)) for n in (150, 3000))
-    assert few is None
-    assert many is not None
-
-
-def test_a_correction_may_not_cost_crps():
-    """Half of the laws are too wide and half far too narrow: to widen all brings coverage closer and harms the wide."""
-    (wide, y_wide), (narrow, y_narrow) = normal_laws(2000, 1.5), normal_laws(2000, 0.35, seed=1)
-    law = PredictiveDistribution(np.vstack([wide.values, narrow.values]), wide.levels)
-    y = np.concatenate([y_wide, y_narrow])
-    changed = recalibrated(law, dispersion(random_pit(law, y, np.full(len(y), 0.5))))
-    assert coverage_error(changed, y) < 0.5 * coverage_error(law, y)
-    assert changed.crps(y).mean() > 1.05 * law.crps(y).mean()
-    assert helpful_pit(law, y, None, seed=0) is None
-
-
-def test_what_chance_does_is_not_dispersion():
-    n = 1000
-    samples = [np.random.default_rng(seed).uniform(size=n) for seed in range(200)]
-    found = [dispersion(sample) for sample in samples]
-
-    def off(pit):
-        return abs(np.mean(np.abs(2.0 * pit - 1.0) <= 0.5) - 0.5)
-
-    moved = [0.0 if values is None else off(values) for values in found]
-    empirical = [off(sample) for sample in samples]
-    # some uniform samples are left alone, and the rest are moved by a part of what they show
-    assert np.mean([v is None for v in found]) > 0.05
-    assert np.mean(moved) < 0.5 * np.mean(empirical)
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(5, 3000), st.floats(0.2, 5.0))
-def test_dispersion_of_anything_is_sorted_and_within_bounds(seed, n, shape):
-    rng = np.random.default_rng(seed)
-    values = dispersion(rng.beta(shape, shape, size=n), rng.uniform(0.1, 2.0, size=n))
-    if values is not None:
-        assert values.min() >= 0.0
-        assert values.max() <= 1.0
-        assert (np.diff(values) >= 0.0).all()
-
-
-def test_pit_of_laws_with_atoms_is_uniform():
-    rng = np.random.default_rng(0)
-    n = 4000
-    law = PredictiveDistribution.from_points(np.tile(np.repeat([0.0, 1.0, 2.0], [30, 50, 20]), (n, 1)))
-    y = rng.choice([0.0, 1.0, 2.0], p=[0.3, 0.5, 0.2], size=n)
-    assert kstest(random_pit(law, y, rng.uniform(size=n)), "uniform").pvalue > 1e-3
-
-
-def test_rows_without_weight_do_not_recalibrate():
-    wide, y_wide = normal_laws(800, 2.0)
-    right, y_right = normal_laws(800, 1.0, seed=1)
-    law = PredictiveDistribution(np.vstack([wide.values, right.values]), wide.levels)
-    y = np.concatenate([y_wide, y_right])
-    heavy, light = np.where(np.arange(1600) < 800, 1.0, 1e-9), np.where(np.arange(1600) < 800, 1e-9, 1.0)
-    assert np.mean(np.abs(2.0 * helpful_pit(law, y, heavy, seed=0) - 1.0) <= 0.5) > 0.7
-    assert_as_good_as_alone(helpful_pit(law, y, light, seed=0), 800)
 
 
 def test_coverage_error_by_hand():

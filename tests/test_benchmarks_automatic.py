@@ -44,7 +44,7 @@ class Shape:
 
 
 class Pool:
-    pit = None
+    correction = None
     shapes = (Shape(), None)
 
 

@@ -425,6 +425,11 @@ def test_shapes_of_results(three):
     assert three.quantile(0.3).shape == (3,)
     assert three.quantile([0.3]).shape == (3, 1)
     assert three.quantile([0.3, 0.1]).shape == (3, 2)
+    own = np.array([[0.3, 0.1], [0.0, 1.0], [0.5, 0.5]])
+    found = three.quantile(own)
+    assert found.shape == (3, 2)
+    for i, levels in enumerate(own):
+        np.testing.assert_allclose(found[i], three.quantile(levels)[i], rtol=1e-12)
     assert three.interval(0.5).shape == three.interval(0.5, "highest_density").shape == (3, 2)
     assert three.sample(7, seed=0).shape == (7, 3)
     np.testing.assert_array_equal(three.crps(np.zeros((3, 1))), three.crps(np.zeros(3)))
@@ -456,7 +461,7 @@ def test_missing_observations_stay_missing(three):
 
 
 def test_errors(three):
-    for q in (-0.1, 1.1, np.nan, [0.5, 2.0], [[0.5]]):
+    for q in (-0.1, 1.1, np.nan, [0.5, 2.0], [[0.5]], [[0.5]] * 2, [[0.5], [0.5], [2.0]]):
         with pytest.raises(ValueError, match="between 0 and 1"):
             three.quantile(q)
     for coverage in (0.0, 1.0, 90):

@@ -19,6 +19,7 @@ from sklearn.svm import SVR
 from conftest import TINY, tiny, toy
 from diffgbm import AutoDiffGBM, ConformalDiffGBM, DiffGBM, ModelFileError, load, persistence
 from diffgbm.automatic import stages
+from diffgbm.automatic.correction import Correction
 from diffgbm.automatic.presets import Preset
 from diffgbm.automatic.shape import ResponseShape
 from diffgbm.guides.gaussian_process import GaussianProcess, GaussianProcessMean
@@ -191,14 +192,35 @@ def test_members_of_a_pool_share_what_they_shared(auto, tmp_path):
 )
 def test_recalibration_and_shapes_survive(auto, shape, tmp_path):
     X, _ = table()
-    pit = np.sort(np.random.default_rng(0).beta(2.0, 2.0, size=50))
+    correction = Correction(0.05 * np.random.default_rng(0).normal(size=(16, 4)), np.linspace(0.1, 3.0, 101))
     model = copy(auto)
-    model.pool_ = replace(auto.pool_, pit=pit, shapes=(shape,))
+    model.pool_ = replace(auto.pool_, correction=correction, shapes=(shape,))
     model.save(tmp_path / "m.dgbm")
     loaded = load(tmp_path / "m.dgbm")
     same(loaded, model, X[:9])
-    np.testing.assert_array_equal(loaded.pool_.pit, pit)
+    np.testing.assert_array_equal(loaded.pool_.correction.theta, correction.theta)
+    np.testing.assert_array_equal(loaded.pool_.correction.spreads, correction.spreads)
     assert str(loaded.pool_.shapes[0]) == str(shape)
+
+
+@pytest.mark.parametrize(
+    ("theta", "spreads"),
+    [
+        (np.zeros((16, 4)), np.array([2.0, 1.0])),
+        (np.zeros((16, 4)), np.array([-1.0, 1.0])),
+        (np.zeros((16, 4)), np.array([1.0])),
+        (np.zeros((0, 4)), np.array([1.0, 2.0])),
+        (np.zeros(16), np.array([1.0, 2.0])),
+        (np.full((16, 4), np.nan), np.array([1.0, 2.0])),
+    ],
+    ids=["not in order", "below zero", "one", "no coefficients", "one axis", "not finite"],
+)
+def test_a_correction_that_is_none_is_refused(auto, theta, spreads, tmp_path):
+    model = copy(auto)
+    model.pool_ = replace(auto.pool_, correction=Correction(theta, spreads))
+    model.save(tmp_path / "m.dgbm")
+    with pytest.raises(ModelFileError):
+        load(tmp_path / "m.dgbm")
 
 
 @pytest.mark.parametrize(

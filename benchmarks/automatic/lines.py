@@ -129,7 +129,7 @@ def chosen(model: Any) -> Record:
         "stages": model.stages_,
         "explain": model.explain(),
         "cut_short": bool(model.cut_short_),
-        "recalibrated": model.pool_.pit is not None,
+        "recalibrated": model.pool_.correction is not None,
         "confined_to": [str(shape) if shape else None for shape in model.pool_.shapes],
         "tried": len({line["model"] for line in lines}),
         "leaderboard": [line for line in lines if str(line["stage"]).startswith("final")],

@@ -227,10 +227,11 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
         if seed is not None:
             check_count("seed", seed, 0)
         key = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-        if self.pool_.pit is not None:  # samples of a corrected law, not of the trajectories
+        if self.pool_.correction is not None:  # samples of a corrected law, not of the trajectories
             law = self.pool_.law(matrix, _POINTS, threads=n_threads(self.n_jobs), verbose=self.verbose)
             assert isinstance(law, PredictiveDistribution)
-            return law.sample(n_samples, seed, first_row)
+            # between two possible values a law of points has a little of everything
+            return self.pool_.confined(law.sample(n_samples, seed, first_row)[:, :, None])[:, :, 0]
         values = self.pool_.sample(matrix, n_samples, key, first_row, n_threads(self.n_jobs), self.verbose)
         return self.pool_.first.response.squeeze(values)
 

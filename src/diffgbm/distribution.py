@@ -118,11 +118,17 @@ class PredictiveDistribution:
         return self.quantile(0.5)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Quantiles ``Q(q)``: shape (n,) for one level, (n, k) for ``k`` levels."""
+        """Quantiles ``Q(q)``: shape (n,) for one level, (n, k) for ``k`` levels or for levels (n, k) of each row."""
         levels = np.asarray(q, dtype=np.float64)
-        if levels.ndim > 1 or not np.all((levels >= 0.0) & (levels <= 1.0)):
-            raise ValueError(f"quantile levels must be one number or a list of numbers between 0 and 1; got {q!r}.")
+        own = levels.ndim == 2 and len(levels) == len(self)
+        if (levels.ndim > 1 and not own) or not np.all((levels >= 0.0) & (levels <= 1.0)):
+            raise ValueError(
+                "quantile levels must be one number or a list of numbers between 0 and 1, or such a list for each "
+                f"of the {len(self)} rows; got {q!r}."
+            )
         v, p = self._knots
+        if own:
+            return np.array([np.interp(u, p, row) for u, row in zip(levels, v, strict=True)]).reshape(levels.shape)
         j = np.clip(np.searchsorted(p, levels, side="right") - 1, 0, len(p) - 2)
         part = (levels - p[j]) / (p[j + 1] - p[j])
         return v[:, j] + part * (v[:, j + 1] - v[:, j])
@@ -255,8 +261,7 @@ class PredictiveDistribution:
         check_count("n_samples", n_samples, 1)
         key = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
         uniform = ndtr(normals(key, first_row + np.arange(len(self)), np.arange(n_samples), 0, 1)[:, :, 0])
-        v, p = self._knots
-        return np.array([np.interp(u, p, row) for u, row in zip(uniform, v, strict=True)]).reshape(uniform.shape).T
+        return self.quantile(uniform).T
 
     def to_frame(self, quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)) -> Any:
         """Summarise the laws in a pandas frame: mean, standard deviation and quantiles of each row."""

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from diffgbm.automatic.clock import Clock
 from diffgbm.automatic.contest import Candidate, Contest
+from diffgbm.automatic.correction import Correction
 from diffgbm.automatic.finals import Result, finals
 from diffgbm.automatic.mixture import PooledModel
 from diffgbm.automatic.presets import Preset
 from diffgbm.automatic.shape import ResponseShape
 from diffgbm.automatic.stages import Stages, fit_stages
-from diffgbm.automatic.verdict import helpful_pit, helpful_shapes
+from diffgbm.automatic.verdict import helpful_correction, helpful_shapes
 from diffgbm.distribution import PredictiveDistribution
 from diffgbm.guides import MIN_ROWS, Task
 from diffgbm.model import Laws
@@ -199,7 +200,7 @@ def _conclude(
     first = result.members[0]
     unseen = first.laws_of(points)
     if aside is not None and isinstance(unseen, PredictiveDistribution):
-        pool = replace(pool, pit=_correction(contest, pool, unseen, y, weights, aside))
+        pool = replace(pool, correction=_correction(contest, pool, unseen, y, weights, aside))
     crps = float(np.mean([contest.score(points, result.rows)]))
     return AutomaticFit(
         pool,
@@ -220,19 +221,19 @@ def _correction(
     y: Array,
     weights: Array | None,
     aside: TrainingTable,
-) -> Array | None:
-    """Return the values by which the pool is recalibrated, if that helps."""
+) -> Correction | None:
+    """Return what the pool is recalibrated by, if that helps."""
     law = pool.law(aside.X, ASIDE_POINTS, threads=contest.n_jobs) if len(aside.y) else unseen
     assert isinstance(law, PredictiveDistribution)
     if len(aside.y):
         y, weights = aside.observed, aside.weights
-    return helpful_pit(law, y[:, 0], weights, contest.seed)
+    return helpful_correction(law, y[:, 0], weights, contest.seed)
 
 
 def _story(contest: Contest, result: Result, pool: PooledModel, crps: float) -> str:
     parts = [f"{w:.0%} {c}" for w, c in zip(result.weights, result.candidates, strict=True)]
     extra = [f"kept to {shape}" for shape in pool.shapes if shape]
-    extra += ["recalibrated"] if pool.pit is not None else []
+    extra += ["recalibrated"] if pool.correction is not None else []
     bags = max(len(member.bags) for member in result.members)
     tried = len({line["model"] for line in contest.board})
     unit = float(np.mean(contest.response.scale))

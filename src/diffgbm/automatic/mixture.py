@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm.automatic.correction import Correction
 from diffgbm.automatic.pool import mixed, shares
 from diffgbm.automatic.shape import ResponseShape
 from diffgbm.distribution import PredictiveDistribution
@@ -34,15 +35,15 @@ class PooledModel:
         Models of the same table.
     weights : ndarray of shape (k,)
         Their weights.
-    pit : ndarray of shape (m,) or None
-        Values, sorted, that are spread as the PIT of unseen rows is; laws are recalibrated by them.
+    correction : Correction or None
+        What laws are recalibrated by.
     shapes : tuple of ResponseShape
         What each response is confined to.
     """
 
     members: tuple[FittedModel, ...]
     weights: Array
-    pit: Array | None
+    correction: Correction | None
     shapes: tuple[ResponseShape, ...]
 
     @property
@@ -63,7 +64,12 @@ class PooledModel:
         if not self.first.response.is_1d:
             return JointDistribution(points, self.first.response_names, index)
         law = PredictiveDistribution.from_points(points[:, :, 0], self.first.response_names[0], index)
-        return law if self.pit is None else corrected(law, self.pit)
+        return law if self.correction is None else self._corrected(law, self.correction)
+
+    def _corrected(self, law: PredictiveDistribution, correction: Correction) -> PredictiveDistribution:
+        """Correct laws; points that come to lie between possible values are confined again."""
+        law = correction(law)
+        return replace(law, values=self.confined(law.values[:, :, None])[:, :, 0])
 
     def _points(self, X: Array, n_points: int, threads: int) -> Array:
         """Points (n, n_points, d) of the pool's laws for a block of rows.
@@ -120,10 +126,3 @@ def owners(weights: Array, n: int) -> NDArray[np.intp]:
     """
     position = (0.5 + np.arange(n) * (np.sqrt(5.0) - 1.0) / 2.0) % 1.0
     return np.searchsorted(np.cumsum(weights)[:-1], position, side="right").astype(np.intp)
-
-
-def corrected(law: PredictiveDistribution, pit: Array) -> PredictiveDistribution:
-    """Correct a law by the distribution of out-of-bag PIT values."""
-    from diffgbm.calibration import recalibrated
-
-    return recalibrated(law, pit)

@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from diffgbm.automatic.correction import Correction
 from diffgbm.automatic.mixture import PooledModel
 from diffgbm.automatic.shape import ResponseShape
 from diffgbm.engine.factory import Kind as EngineKind
@@ -87,7 +88,7 @@ def write_pool(pool: PooledModel, writer: Writer) -> dict[str, Any]:
     return {
         "members": [writer.put(member) for member in pool.members],
         "weights": pool.weights.tolist(),
-        "pit": None if pool.pit is None else writer.array(pool.pit),
+        "correction": None if pool.correction is None else _write_correction(pool.correction, writer),
         "shapes": [
             {"atoms": None if s.atoms is None else s.atoms.tolist(), "low": s.low, "high": s.high} for s in pool.shapes
         ],
@@ -104,8 +105,25 @@ def read_pool(stored: Stored, reader: Reader) -> Part:
     if any(member.features != first.features or not _same(member.response, first.response) for member in members):
         raise ValueError("the members of a pool must be models of the same table")
     shapes = tuple(map(_shape, list_of(stored, "shapes", dict, first.n_responses)))
-    pit = None if stored["pit"] is None else read_pit(stored, reader)
-    return Part(PooledModel(tuple(members), weights, pit, shapes))
+    correction = _read_correction(stored, reader)
+    return Part(PooledModel(tuple(members), weights, correction, shapes))
+
+
+def _write_correction(correction: Correction, writer: Writer) -> dict[str, Any]:
+    return {"theta": writer.array(correction.theta), "spreads": writer.array(correction.spreads)}
+
+
+def _read_correction(pool: Stored, reader: Reader) -> Correction | None:
+    if "correction" not in pool and pool["pit"] is not None:
+        raise ValueError("it is recalibrated in a way that was given up before the first release: fit it again")
+    if pool.get("correction") is None:
+        return None
+    stored = mapping(pool, "correction")
+    theta: Array = reader.array(stored, "theta", "<f8", (None, None))
+    spreads: Array = reader.array(stored, "spreads", "<f8", (None,))
+    if theta.size == 0 or len(spreads) < 2 or spreads[0] < 0.0 or (np.diff(spreads) < 0.0).any():
+        raise ValueError("a correction needs coefficients, and spreads in order")
+    return Correction(theta, spreads)
 
 
 def read_pit(stored: Stored, reader: Reader) -> Array:
