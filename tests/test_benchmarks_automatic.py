@@ -22,7 +22,7 @@ from benchmarks.automatic.lines import (
     own_coverage,
 )
 from benchmarks.automatic.pages import page
-from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Lines, by_chance, geometric_mean, metric
+from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Lines, geometric_mean, metric, of_right_laws
 from benchmarks.automatic.targets import targets
 from benchmarks.automatic.variants import DATA_SETS, VARIANTS, Job, deduplicated
 from benchmarks.evaluation import scores
@@ -331,11 +331,17 @@ def test_what_is_missing_leaves_targets_open():
     assert [target.state for target in lost[:3]] == ["not met", "not met", "incomplete"]  # whatever the others will be
 
 
-def test_what_chance_does_to_coverage_by_hand():
+def test_what_right_laws_cover_by_hand():
     # of two rows none, one or two are inside: |B/2 - 1/2| is 1/2 with probability 1/2
-    assert by_chance(0.5)({"n_test": 2}) == pytest.approx(0.25)
+    assert of_right_laws(50)({"n_test": 2, "metrics": {}}) == pytest.approx(0.25)
     # of three rows with p = 0.9: E|B - 2.7| = (0.001 * 2.7 + 0.027 * 1.7 + 0.243 * 0.7 + 0.729 * 0.3)
-    assert by_chance(0.9)({"n_test": 3}) == pytest.approx(0.4374 / 3)
+    assert of_right_laws(90)({"n_test": 3, "metrics": {}}) == pytest.approx(0.4374 / 3)
+    # few values let 50% intervals cover 3/4: both of two rows with 9/16, one with 6/16, none with 1/16
+    few = {"n_test": 2, "metrics": {"own_coverage_50": 0.75, "coverage_50": 0.7}}
+    assert of_right_laws(50)(few) == pytest.approx(0.5 * 10 / 16)
+    # laws that all go to the observed value say nothing
+    few["metrics"]["coverage_50"] = 0.75
+    assert of_right_laws(50)(few) == pytest.approx(0.25)
 
 
 def test_laws_of_few_values_cover_more_than_their_level():

@@ -43,18 +43,26 @@ def uniform(line: Record) -> float:
     return float(line["metrics"]["pit_ks_p"] > 0.05)
 
 
-def by_chance(level: float) -> Measure:
-    r"""Absolute coverage error that a right law is expected to have on as many test rows.
+def own_coverage(line: Record, level: int) -> float | None:
+    """Coverage of a response of few values if its laws were right, where the line can tell.
 
-    De Moivre:
+    Laws that are far narrower than the values are apart all go to the observed one: they are no witnesses.
+    """
+    own = line["metrics"].get(f"own_coverage_{level}")
+    return None if own is None or own == line["metrics"][f"coverage_{level}"] else float(own)
 
-    .. math:: \mathrm E|B/n - p| = 2 (1 - p) \frac{v}{n} \Pr(B = v), \quad v = \lfloor np \rfloor + 1.
+
+def of_right_laws(level: int) -> Measure:
+    r"""Absolute coverage error :math:`\mathrm E|B/n - p|` that right laws are expected to have on ``n`` test rows.
+
+    :math:`B` is binomial. Its mean is :math:`np`, and for a response of few values what these let intervals cover.
     """
 
     def measure(line: Record) -> float:
-        n = line["n_test"]
-        v = math.floor(n * level) + 1
-        return float(2.0 * (1.0 - level) * v / n * binom.pmf(v, n, level))
+        n, own = line["n_test"], own_coverage(line, level)
+        covered = np.arange(n + 1)
+        chance = binom.pmf(covered, n, level / 100 if own is None else own)
+        return float(np.sum(chance * np.abs(covered / n - level / 100)))
 
     return measure
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Lines, by_chance, geometric_mean, metric, uniform
+from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Lines, geometric_mean, metric, of_right_laws, uniform
 from benchmarks.automatic.variants import DATA_SETS, FEW_VALUES, REPEATED_DATA
 
 State = Literal["met", "not met", "incomplete"]
@@ -95,14 +95,12 @@ def _geometric(lines: Lines) -> Target:
 
 
 def _calibration(lines: Lines, level: int, limit: float) -> Target:
-    """Judge the mean over all data sets; beside it, what chance alone would do, and the mean without few values."""
+    """Judge the mean over all data sets; beside it, that of right laws, and the mean without few values."""
     error = metric(f"coverage_error_{level}")
-    found, chance = lines.overall(error), lines.overall(by_chance(level / 100))
+    found, right = lines.overall(error), lines.overall(of_right_laws(level))
     many = lines.without(FEW_VALUES).overall(error)
     text = f"best: mean absolute coverage error at {level}% at most {limit:.2f}"
-    measured = (
-        f"{_number(found)} (by chance alone {_number(chance)}); without {' and '.join(FEW_VALUES)} {_number(many)}"
-    )
+    measured = f"{_number(found)} (right laws: {_number(right)}); without {' and '.join(FEW_VALUES)} {_number(many)}"
     return Target(text, measured, _state(lines, DATA_SETS, found <= limit, False))
 
 
