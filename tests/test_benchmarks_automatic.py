@@ -261,6 +261,7 @@ def test_wrong_options_are_refused(arguments, capsys):
 def lines_of(crps, preset="best", variant="full", deduplicated=False, folds=(1, 2), **changes):
     """Lines with given CRPS by data set, perfectly calibrated unless changed."""
     found = {"coverage_error_50": 0.01, "coverage_error_90": 0.01, "pit_ks_p": 0.5}
+    found |= {"iqr_mace_50": 0.03, "iqr_mace_90": 0.02}
     line = {"fit_seconds": 20.0, "fit_cpu_seconds": 15.0, "n_train": 500, "n_test": 100, "threads": 2}
     line |= {"source_hash": "h", "cut_short": False, **{k: v for k, v in changes.items() if k not in found}}
     found |= {k: v for k, v in changes.items() if k in found}
@@ -375,6 +376,26 @@ def test_coverage_of_few_values_is_told():
     assert "intervals would cover 0.630 and 0.950; they cover 0.680 and 0.940 (fold 1-2)" in text
     assert "yacht has few values" not in text
     assert "naval has few values" not in text  # the two are the same number
+
+
+def test_tables_without_repeated_rows_are_compared_with_the_plain_recipe_on_the_same_folds():
+    full = [
+        *lines_of({"wine": 0.3}, deduplicated=True, folds=(1,)),
+        *lines_of({"wine": 0.4}, deduplicated=True, folds=(2,)),
+    ]
+    plain = lines_of({"wine": 0.5}, variant="no_selection", deduplicated=True, folds=(2, 3))
+    others = [*lines_of({"wine": 0.2}), *lines_of({"concrete": 2.0}, deduplicated=True)]
+    text = render.markdown(page([*full, *plain, *others]))
+    assert "| wine | 1-2 | 600 | 0.350 | 0.200 | 0.278 | 1.259 | 0.500 | 0.800 |" in text
+    assert "| concrete | 1-2 | 600 | 2.00 | — | 2.15 | 0.930 | — | — |" in text
+
+
+def test_an_ablation_compares_coverage_on_the_same_fits():
+    full = [*lines_of({"yacht": 0.2}, folds=(1,), coverage_error_50=0.07), *lines_of({"yacht": 0.2}, folds=(2,))]
+    one = lines_of({"yacht": 0.3}, variant="one_bag", folds=(1,), iqr_mace_50=0.09)
+    text = render.markdown(page([*full, *one, *lines_of({"wine": 0.3})]))
+    assert "| full | 1.000 | 1.000 | 0.070 | 0.010 | 0.030 | 0.020 | 20 |" in text
+    assert r"| one\_bag | 1.500 | 1.500 | 0.010 | 0.010 | 0.090 | 0.020 | 20 |" in text
 
 
 def test_tables_hold_the_numbers():

@@ -21,11 +21,11 @@ _CALIBRATION = (Column("|cE|@50", fixed(3)), Column("|cE|@90", fixed(3)), Column
 def page(records: Sequence[Record]) -> Page:
     """Return all tables that there are lines for, with the verdict on each target."""
     best, fast = Lines.of(records, "best"), Lines.of(records, "fast")
-    unrepeated = Lines.of(records, "best", deduplicated=True)
+    unrepeated, plain = (Lines.of(records, "best", variant, True) for variant in (FULL, "no_selection"))
     tables = [
         *([comparison("auto_best", "Preset best", best, "best of nine", BEST_OF_NINE)] if best else []),
         *([comparison("auto_fast", "Preset fast", fast, "the paper's flow row", FLOW)] if fast else []),
-        *([without_repeated(best, unrepeated)] if unrepeated else []),
+        *([without_repeated(best, unrepeated, plain)] if unrepeated else []),
         *(ablation(records, preset) for preset in ("best", "fast") if _has_ablation(records, preset)),
         verdicts(best, fast, unrepeated),
     ]
@@ -101,8 +101,11 @@ def _row(lines: Lines, data_set: str, reference: float) -> tuple[Entry, ...]:
     )
 
 
-def without_repeated(best: Lines, unrepeated: Lines) -> Table:
-    """Compare tables with and without their repeated rows; the paper's tables have them."""
+def without_repeated(best: Lines, unrepeated: Lines, plain: Lines) -> Table:
+    """Compare tables with and without their repeated rows; the paper's tables have them.
+
+    ``plain`` are lines of the plain flow recipe, without repeated rows too.
+    """
     columns = (
         Column("data set", align="l"),
         Column("folds"),
@@ -111,14 +114,17 @@ def without_repeated(best: Lines, unrepeated: Lines) -> Table:
         Column("all rows", significant(3)),
         Column("best of nine, all rows", significant(3)),
         Column("ratio", fixed(3)),
+        Column("plain flow, same rows", significant(3)),
+        Column("ratio", fixed(3)),
         *_CALIBRATION,
     )
     rows = []
     for name in unrepeated.data_sets:
         folds = unrepeated.folds(name)
-        both = [fold for fold in folds if (name, fold) in best.by_place]
+        both, shared = ([fold for fold in folds if (name, fold) in lines.by_place] for lines in (best, plain))
         left = unrepeated.by_place[name, folds[0]]
         crps = unrepeated.mean(name, metric("crps"))
+        same, flow = (lines.mean(name, metric("crps"), shared) for lines in (unrepeated, plain))
         rows.append(
             (
                 name,
@@ -128,6 +134,7 @@ def without_repeated(best: Lines, unrepeated: Lines) -> Table:
                 Number(best.mean(name, metric("crps"), both)),
                 Number(BEST_OF_NINE[name]),
                 Number(crps / BEST_OF_NINE[name]),
+                *((Number(flow), Number(same / flow)) if shared else (MISSING, MISSING)),
                 Number(unrepeated.mean(name, metric("coverage_error_50"))),
                 Number(unrepeated.mean(name, metric("coverage_error_90"))),
                 Number(unrepeated.mean(name, uniform)),
@@ -135,9 +142,19 @@ def without_repeated(best: Lines, unrepeated: Lines) -> Table:
         )
     note = (
         f"Of rows with the same features the first is kept ({', '.join(REPEATED_DATA)}). The paper's numbers are "
-        "those of the whole tables: they had the help that is taken away here."
+        "those of the whole tables: they had the help that is taken away here. Plain flow is the variant no_selection: "
+        "the flow recipe on LightGBM's residuals, in as many bags, without that help too."
     )
     return Table("auto_unrepeated", "Preset best without repeated rows", columns, tuple(rows), (note,))
+
+
+_COVERAGE = {
+    "|cE|@50": "coverage_error_50",
+    "|cE|@90": "coverage_error_90",
+    "IQR-MACE@50": "iqr_mace_50",
+    "IQR-MACE@90": "iqr_mace_90",
+}
+"""Labels and names of the errors of coverage that parts are compared by."""
 
 
 def _has_ablation(records: Sequence[Record], preset: str) -> bool:
@@ -146,31 +163,36 @@ def _has_ablation(records: Sequence[Record], preset: str) -> bool:
 
 def ablation(records: Sequence[Record], preset: str) -> Table:
     """CRPS of each variant as a multiple of the full fit's, on the folds that both have."""
-    full = Lines.of(records, preset)
+    every = {variant: Lines.of(records, preset, variant) for variant in VARIANTS}
+    full = every[FULL]
+    parted = {place for variant, lines in every.items() if variant != FULL for place in lines.by_place}
+    names = [name for name in ABLATION_DATA if name in {place[0] for place in parted}]
     columns = (
         Column("variant", align="l"),
-        *(Column(name, fixed(3)) for name in ABLATION_DATA),
+        *(Column(name, fixed(3)) for name in names),
         Column("geometric mean", fixed(3)),
-        Column("|cE|@90", fixed(3)),
+        *(Column(label, fixed(3)) for label in _COVERAGE),
         Column("fit (s)", fixed(0)),
     )
     rows = []
-    for variant in VARIANTS:
-        own = Lines.of(records, preset, variant)
-        shared = Lines({place: own.by_place[place] for place in own.by_place if place[0] in ABLATION_DATA})
-        ratios = shared.ratios_to(full)
+    for variant, lines in every.items():
+        own = Lines({place: lines.by_place[place] for place in parted & set(lines.by_place) if place[0] in names})
+        ratios = own.ratios_to(full)
         if not ratios:
             continue
         rows.append(
             (
                 variant,
-                *(Number(ratios[name]) if name in ratios else MISSING for name in ABLATION_DATA),
+                *(Number(ratios[name]) if name in ratios else MISSING for name in names),
                 Number(geometric_mean(ratios.values())),
-                Number(shared.overall(metric("coverage_error_90"))),
-                Number(shared.overall(lambda line: line["fit_seconds"])),
+                *(Number(own.overall(metric(name))) for name in _COVERAGE.values()),
+                Number(own.overall(lambda line: line["fit_seconds"])),
             )
         )
-    note = "CRPS as a multiple of the full fit's on the folds that both have; above 1 the part was worth having."
+    note = (
+        "CRPS as a multiple of the full fit's on the folds that both have; above 1 the part was worth having. IQR-MACE "
+        "is the mean coverage error within fifths of the rows by interquartile range."
+    )
     return Table(
         f"auto_ablation_{preset}", f"What each part of preset {preset} contributes", columns, tuple(rows), (note,)
     )
