@@ -138,6 +138,15 @@ def test_each_row_is_corrected_by_itself():
         np.testing.assert_array_equal(correction(law[rows]).values, whole[rows])
 
 
+@pytest.mark.parametrize("unit", [2.0**-160, 2.0**160])
+def test_the_unit_of_the_response_does_not_matter(unit):
+    """Also where single precision has no numbers."""
+    law, y = timid_laws(500)
+    other = PredictiveDistribution(unit * law.values, law.levels)
+    found = learned(other, other.pit(unit * y))(other)
+    np.testing.assert_array_equal(found.values, unit * learned(law, law.pit(y))(law).values)
+
+
 @pytest.mark.parametrize("count", [4, 16])
 def test_smooth_functions_are_orthonormal(count):
     c = (np.arange(200_000) + 0.5) / 200_000

@@ -95,9 +95,10 @@ def smooth_functions(x: Array, count: int) -> Array:
 
 
 def spread(law: PredictiveDistribution) -> Array:
-    """Distance between the quartiles, shape (n,), in single precision: laws of one shape have one spread."""
+    """Distance between the quartiles, shape (n,), to 24 bits whatever its size: laws of one shape have one spread."""
     low, high = law.quantile([0.25, 0.75]).T
-    return (high - low).astype(np.float32).astype(np.float64)
+    mantissa, exponent = np.frexp(high - low)
+    return np.ldexp(np.round(mantissa * 2.0**24), exponent - 24)
 
 
 def rank(values: Array, quantiles: Array) -> Array:
