@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kstest, norm
 
+from diffgbm.automatic import verdict
 from diffgbm.automatic.correction import (
     CELLS,
     RANKS,
@@ -167,17 +168,36 @@ def test_few_rows_are_described_by_few_orders():
     assert np.abs(many.theta[8:, 0]).max() > 0.2
 
 
-def test_a_correction_may_not_cost_crps():
-    """Most laws are too narrow; the wide ones, too few to be told apart by rank, are right and decide the CRPS."""
-    n = 4000
+def mostly_narrow_laws(n, width):
+    """Laws of ``width`` times the right spread, but for a few that are right, too few to be told apart by their rank.
+
+    The few are so wide that they decide the CRPS.
+    """
     few = np.arange(n) < n // 50
-    scale = np.exp(np.random.default_rng(0).normal(size=n))
-    law, y = normal_laws(n, np.where(few, 1.0, 0.5), 0, np.where(few, 1000.0, 1.0) * scale)
+    scale = np.where(few, 1000.0, np.exp(np.random.default_rng(0).normal(size=n)))
+    return *normal_laws(n, np.where(few, 1.0, width), 0, scale), few
+
+
+def test_a_correction_may_not_cost_crps():
+    law, y, few = mostly_narrow_laws(8000, 0.5)
     changed = learned(law, law.pit(y))(law)
     assert coverage_error(changed, y) < 0.2 * coverage_error(law, y)
     assert changed.crps(y).mean() > 1.02 * law.crps(y).mean()
     assert helpful_correction(law, y, None, seed=0) is None
     assert helpful_correction(law[~few], y[~few], None, seed=0) is not None
+
+
+def test_much_coverage_is_worth_a_little_crps(monkeypatch):
+    law, y, _ = mostly_narrow_laws(20_000, 0.85)
+    correction = helpful_correction(law, y, None, seed=0)
+    assert coverage_error(correction(law), y) < 0.2 * coverage_error(law, y)
+    assert 1.003 < correction(law).crps(y).mean() / law.crps(y).mean() < 1.01
+    monkeypatch.setattr(verdict, "MOST_CRPS_LOST", 0.0)
+    # it is not for chance that it is taken: the rise is more than that
+    assert helpful_correction(law, y, None, seed=0) is None
+    monkeypatch.undo()
+    monkeypatch.setattr(verdict, "MUCH_CLOSER", 0.01)
+    assert helpful_correction(law, y, None, seed=0) is None
 
 
 def test_laws_of_one_spread_are_corrected_as_a_whole():

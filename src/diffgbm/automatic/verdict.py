@@ -17,6 +17,11 @@ LEAST_GAIN = 0.01
 """Share of the CRPS that confining must save."""
 MOST_COVERAGE_LOST = 0.02
 """How much further from nominal confining may take coverage: intervals that end on a value hold all of it."""
+MUCH_CLOSER = 0.5
+"""Share of the error of coverage that a correction may leave if it is to cost more than chance explains."""
+MOST_CRPS_LOST = 0.01
+"""Share of the CRPS that such a correction may cost. Where a response has few values the laws are heaps on them: that
+their intervals cover 70% instead of 50% hardly shows in the CRPS, and mending it takes a little from it."""
 LEAST_ROWS = 100
 """Fewer PIT values say little about a distribution."""
 FOURTHS = 4
@@ -50,7 +55,8 @@ def helpful_correction(law: PredictiveDistribution, y: Array, weights: Array | N
     """Return what laws are to be corrected by if that helps unseen laws, else ``None``.
 
     The correction is learned on four fifths of the rows and judged on the rest, in turn: over all rows together
-    coverage must come closer to nominal, and the CRPS must not rise by more than the standard error of its change.
+    coverage must come closer to nominal, and the CRPS must not rise by more than the standard error of its change, or
+    than a hundredth of itself where at most half of the error of coverage is left.
     """
     rng = np.random.default_rng(seed)
     part, chance = rng.permutation(len(y)) % JUDGES, rng.uniform(size=len(y))
@@ -58,19 +64,21 @@ def helpful_correction(law: PredictiveDistribution, y: Array, weights: Array | N
     whole = learned(law, pit, weights) if len(y) >= LEAST_ROWS else None
     if whole is None:
         return None
-    after, rise = pit.copy(), np.zeros(len(y))
+    after, rise, before = pit.copy(), np.zeros(len(y)), law.crps(y)
     for k in range(JUDGES):
         judged, others = np.flatnonzero(part == k), np.flatnonzero(part != k)
         correction = learned(law[others], pit[others], None if weights is None else weights[others])
         if correction is not None:
             better = correction(law[judged])
             after[judged] = random_pit(better, y[judged], chance[judged])
-            rise[judged] = better.crps(y[judged]) - law[judged].crps(y[judged])
+            rise[judged] = better.crps(y[judged]) - before[judged]
     size = spread(law)
-    closer = central_error(after, size, weights) < central_error(pit, size, weights)
+    off, left = (central_error(values, size, weights) for values in (pit, after))
     mean = np.average(rise, weights=weights)
-    error = np.sqrt(np.average((rise - mean) ** 2, weights=weights) / effective_rows(len(y), weights))
-    return whole if closer and mean <= error else None
+    allowed = np.sqrt(np.average((rise - mean) ** 2, weights=weights) / effective_rows(len(y), weights))
+    if left <= MUCH_CLOSER * off:
+        allowed = max(allowed, MOST_CRPS_LOST * np.average(before, weights=weights))
+    return whole if left < off and mean <= allowed else None
 
 
 def central_error(pit: Array, size: Array, weights: Array | None) -> float:
