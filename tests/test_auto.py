@@ -215,7 +215,7 @@ def test_recalibration_is_told_and_can_be_turned_off(monkeypatch):
     theta = np.zeros((16, 4))
     theta[1, 0] = -0.3  # PIT values are near the middle: laws are too wide
     correction = Correction(theta, np.linspace(0.0, 1.0, 101))
-    monkeypatch.setattr(fitting, "helpful_correction", lambda law, y, weights, seed: correction)
+    monkeypatch.setattr(fitting, "helpful_correction", lambda *known: correction)
     X, y = toy()
     told, plain = auto(LEAST).fit(X, y), auto(LEAST, recalibrate=False).fit(X, y)
     assert "recalibrated" in told.explain()
@@ -228,7 +228,7 @@ def test_recalibration_is_told_and_can_be_turned_off(monkeypatch):
 
 def test_large_tables_are_recalibrated_by_rows_that_nothing_has_seen(monkeypatch):
     asked = []
-    monkeypatch.setattr(fitting, "helpful_correction", lambda law, y, weights, seed: asked.append((law, y, weights)))
+    monkeypatch.setattr(fitting, "helpful_correction", lambda *known: asked.append(known))
     monkeypatch.setattr(fitting, "LARGE", 100)
     X, y = toy()
     weights = np.linspace(0.5, 1.5, len(y))
@@ -236,7 +236,7 @@ def test_large_tables_are_recalibrated_by_rows_that_nothing_has_seen(monkeypatch
     aside = np.setdiff1d(np.arange(len(y)), model.oob_rows_)
     assert len(aside) == len(y) // 20
     assert len(model.oob_distribution_) == len(y) - len(aside)
-    law, seen_y, seen_weights = asked[0]
+    law, seen_y, seen_weights, *_ = asked[0]
     np.testing.assert_array_equal(seen_y, y[aside])
     np.testing.assert_allclose(seen_weights / seen_weights[0], weights[aside] / weights[aside][0])
     # what is corrected is the pool itself, not its out-of-bag laws

@@ -1,5 +1,8 @@
 """Corrections of laws: what PIT values tell of them, on the whole and along the spread, and whether to act on it."""
 
+from dataclasses import dataclass
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,12 +16,14 @@ from diffgbm.automatic.correction import (
     Correction,
     effective_rows,
     learned,
+    pooled_pit,
     random_pit,
     rank,
     smooth_functions,
     spread,
     weighted_quantiles,
 )
+from diffgbm.automatic.finals import disagreement
 from diffgbm.automatic.verdict import LEAST_ROWS, LEVELS, central_error, coverage_error, helpful_correction
 from diffgbm.distribution import PredictiveDistribution
 
@@ -260,6 +265,70 @@ def test_rows_without_weight_do_not_correct():
     if quiet is not None:
         found = quiet.coverage(rank(spread(right), quiet.spreads))[:, CELLS // 2]
         assert np.abs(found - 0.5).max() < 3.0 * np.sqrt(0.25 / 800)
+
+
+def laws_of_bags(n, rho, bags=50, seed=0):
+    """Laws N(m + a, 1) of one bag each, where bags differ by ``a`` of variance ``rho``, their mixtures, observations.
+
+    The laws of single bags are right: observations are N(m, 1 - rho).
+    """
+    rng = np.random.default_rng(seed)
+    scale = np.exp(rng.normal(size=n))[:, None]
+    one = NORMAL + np.sqrt(rho) * rng.normal(size=(n, 1))
+    centres = norm.ppf((np.arange(bags) + 0.5) / bags, scale=np.sqrt(rho))
+    many = np.tile(np.sort((NORMAL + centres[:, None]).ravel()), (n, 1))
+    y = np.sqrt(1.0 - rho) * rng.normal(size=n)
+    return *(PredictiveDistribution.from_points(scale * points) for points in (one, many)), scale[:, 0] * y
+
+
+@pytest.mark.parametrize("rho", [0.02, 0.3])
+def test_pit_of_a_pool_from_pit_of_its_bags(rho):
+    one, many, y = laws_of_bags(4000, rho)
+    assert kstest(one.pit(y), "uniform").pvalue > 1e-3
+    assert kstest(many.pit(y), pooled_pit(one.pit(y), rho)).pvalue > 1e-3
+    if rho > 0.1:  # and it matters
+        assert kstest(many.pit(y), one.pit(y)).pvalue < 1e-9
+
+
+def test_bags_that_agree_and_certain_rows_leave_pit_values_alone():
+    pit = np.linspace(0.0, 1.0, 11)
+    np.testing.assert_allclose(pooled_pit(pit, 0.0), pit, atol=1e-15)
+    np.testing.assert_array_equal(pooled_pit(pit, 10.0)[[0, 5, 10]], [0.0, 0.5, 1.0])
+
+
+def test_a_pool_is_corrected_by_what_its_bags_tell():
+    one, many, y = laws_of_bags(4000, 0.2)
+    correction = helpful_correction(one, y, None, seed=0, disagreement=0.2)
+    _, many, y = laws_of_bags(4000, 0.2, seed=1)
+    assert coverage_error(many, y) > 0.05
+    assert coverage_error(correction(many), y) < 3.0 * np.sqrt(2.0 * 0.25 / 4000)
+    assert correction(many).crps(y).mean() < many.crps(y).mean()
+
+
+@dataclass(frozen=True)
+class FakeMember:
+    """Bags that are centres of laws of a given spread."""
+
+    bags: tuple[float, ...]
+    spread: float
+
+
+def test_disagreement_by_hand():
+    def points(candidate, member, rows):
+        (centre,) = member.bags
+        return np.tile((centre + member.spread * np.array([-1.0, 1.0]))[:, None], (len(rows), 1, 1))
+
+    contest = SimpleNamespace(seed=0, n_rows=2000, points=points)
+
+    def found(weights, *members):
+        return disagreement(contest, SimpleNamespace(members=members, candidates=members, weights=np.array(weights)))
+
+    assert found([1.0], FakeMember((0.3, 0.3, 0.3), 2.0)) == pytest.approx(0.0, abs=1e-12)
+    assert found([1.0], FakeMember((5.0,), 2.0)) == 0.0  # one bag
+    assert found([1.0], FakeMember((0.0, 1.0), 2.0)) == pytest.approx(0.25 / 4.0)
+    # means of the pool: 0 and 0.25; variances: 1 + 0 and 0.25 (1 + 1) + 0.75 - 0.25**2
+    pool = found([0.25, 0.75], FakeMember((0.0, 1.0), 1.0), FakeMember((0.0, 0.0, 9.0), 1.0))
+    assert pool == pytest.approx(0.125**2 / np.mean([1.0, 1.25 - 0.0625]))
 
 
 def test_rank_and_quantiles():

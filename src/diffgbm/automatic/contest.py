@@ -139,8 +139,8 @@ class Contest:
         )
         return model, bag
 
-    def unseen(self, candidate: Candidate, model: FittedModel, rows: Rows, n_points: int = POINTS) -> Array:
-        """Sorted points of the laws of training rows that a model has not seen: shape (rows, n_points, d)."""
+    def points(self, candidate: Candidate, model: FittedModel, rows: Rows, n_points: int = POINTS) -> Array:
+        """Sorted points of the laws of training rows, guided out of fold: shape (rows, n_points, d)."""
         _, said, _ = self.guided(candidate)
         X = self.stages.task.X[rows]
         points = model.points(X, model.recipe.sampler, n_points, self.n_jobs, said=said[rows])
@@ -180,7 +180,7 @@ class Contest:
             points = []
             for b, (train, out) in enumerate(cuts):
                 model, _ = self.train(candidate, params, (part[train], part[out]), (number, b))
-                points.append(self.unseen(candidate, model, part[out]))
+                points.append(self.points(candidate, model, part[out]))
             laws[candidate] = np.concatenate(points)
             seconds = self.clock.spent - before
             slowest = max(slowest, seconds)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from diffgbm.distribution import PredictiveDistribution
 
@@ -20,6 +21,8 @@ ROWS_OF_AN_ORDER = 50
 """A block takes part if there are so many rows for each of its coefficients."""
 LEAST_DENSITY = 0.1
 """Of corrected PIT values: a polynomial may fall below zero."""
+MOST_DISAGREEMENT = 0.5
+"""Share of a law's variance that bags are believed to differ by."""
 CELLS = 200
 """Of the grid on which densities are added up."""
 RANKS = np.linspace(0.0, 1.0, 101)
@@ -121,6 +124,17 @@ def weighted_quantiles(values: Array, levels: Array, weights: Array | None = Non
 def effective_rows(n: int, weights: Array | None) -> float:
     """How many rows of equal weight say as much as these."""
     return float(n) if weights is None else float(weights.sum() ** 2 / np.sum(weights**2))
+
+
+def pooled_pit(pit: Array, disagreement: float) -> Array:
+    r"""PIT values (n,) that a pool of many bags would have, from those of laws of one bag each.
+
+    Where bags differ by a share :math:`\rho` of a law's variance, their mixture is wider by :math:`\sqrt{1 + \rho}` and
+    its errors are smaller by :math:`\sqrt{1 - \rho}`: :math:`\Phi(\kappa\,\Phi^{-1}(u))` with
+    :math:`\kappa^2 = (1 - \rho) / (1 + \rho)`.
+    """
+    rho = min(disagreement, MOST_DISAGREEMENT)
+    return ndtr(np.sqrt((1.0 - rho) / (1.0 + rho)) * ndtri(pit))
 
 
 def random_pit(law: PredictiveDistribution, y: Array, chance: Array) -> Array:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from diffgbm.automatic.clock import Clock
 from diffgbm.automatic.contest import Candidate, Contest
 from diffgbm.automatic.correction import Correction
-from diffgbm.automatic.finals import Result, finals
+from diffgbm.automatic.finals import Result, disagreement, finals
 from diffgbm.automatic.mixture import PooledModel
 from diffgbm.automatic.presets import Preset
 from diffgbm.automatic.shape import ResponseShape
@@ -200,7 +200,11 @@ def _conclude(
     first = result.members[0]
     unseen = first.laws_of(points)
     if aside is not None and isinstance(unseen, PredictiveDistribution):
-        pool = replace(pool, correction=_correction(contest, pool, unseen, y, weights, aside))
+        if len(aside.y):
+            correction = _told_by_rows_aside(contest, pool, aside)
+        else:
+            correction = helpful_correction(unseen, y[:, 0], weights, contest.seed, disagreement(contest, result))
+        pool = replace(pool, correction=correction)
     crps = float(np.mean([contest.score(points, result.rows)]))
     return AutomaticFit(
         pool,
@@ -214,20 +218,11 @@ def _conclude(
     )
 
 
-def _correction(
-    contest: Contest,
-    pool: PooledModel,
-    unseen: PredictiveDistribution,
-    y: Array,
-    weights: Array | None,
-    aside: TrainingTable,
-) -> Correction | None:
-    """Return what the pool is recalibrated by, if that helps."""
-    law = pool.law(aside.X, ASIDE_POINTS, threads=contest.n_jobs) if len(aside.y) else unseen
+def _told_by_rows_aside(contest: Contest, pool: PooledModel, aside: TrainingTable) -> Correction | None:
+    """Return what the pool is recalibrated by, if that helps on rows that nothing in it has seen."""
+    law = pool.law(aside.X, ASIDE_POINTS, threads=contest.n_jobs)
     assert isinstance(law, PredictiveDistribution)
-    if len(aside.y):
-        y, weights = aside.observed, aside.weights
-    return helpful_correction(law, y[:, 0], weights, contest.seed)
+    return helpful_correction(law, aside.observed[:, 0], aside.weights, contest.seed)
 
 
 def _story(contest: Contest, result: Result, pool: PooledModel, crps: float) -> str:
