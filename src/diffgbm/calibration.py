@@ -276,17 +276,12 @@ def _scalar(law: Any) -> PredictiveDistribution:
 
 def grouped_by(column: int | str, X: Any, law: PredictiveDistribution) -> NDArray[Any]:
     """What rows are grouped by: their predicted spread, or a column of X."""
-    return _spread(law) if column == "spread" else _column(X, column)
+    return np.ptp(law.interval(0.5), axis=1) if column == "spread" else _column(X, column)
 
 
 def _label(value: Any) -> Any:
     """Return a category as a plain value; what any library takes as missing is ``None``."""
     return None if value is None or str(value) in ("nan", "NaT", "<NA>") else value
-
-
-def _spread(law: PredictiveDistribution) -> Array:
-    low, high = law.quantile([0.25, 0.75]).T
-    return high - low
 
 
 def _column(X: Any, column: int | str) -> NDArray[Any]:

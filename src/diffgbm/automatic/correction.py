@@ -99,8 +99,7 @@ def smooth_functions(x: Array, count: int) -> Array:
 
 def spread(law: PredictiveDistribution) -> Array:
     """Distance between the quartiles, shape (n,), to 24 bits whatever its size: laws of one shape have one spread."""
-    low, high = law.quantile([0.25, 0.75]).T
-    mantissa, exponent = np.frexp(high - low)
+    mantissa, exponent = np.frexp(np.ptp(law.interval(0.5), axis=1))
     return np.ldexp(np.round(mantissa * 2.0**24), exponent - 24)
 
 
