@@ -17,11 +17,6 @@ LEAST_GAIN = 0.01
 """Share of the CRPS that confining must save."""
 MOST_COVERAGE_LOST = 0.02
 """How much further from nominal confining may take coverage: intervals that end on a value hold all of it."""
-MUCH_CLOSER = 0.5
-"""Share of the error of coverage that a correction may leave if it is to cost more than chance explains."""
-MOST_CRPS_LOST = 0.01
-"""Share of the CRPS that such a correction may cost. Where a response has few values the laws are heaps on them: that
-their intervals cover 70% instead of 50% hardly shows in the CRPS, and mending it takes a little from it."""
 LEAST_ROWS = 100
 """Fewer PIT values say little about a distribution."""
 FOURTHS = 4
@@ -57,9 +52,9 @@ def helpful_correction(
     """Return what laws are to be corrected by if that helps unseen laws, else ``None``.
 
     The correction is learned on four fifths of the rows and judged on the rest, in turn: over all rows together
-    coverage must come closer to nominal, and the CRPS must not rise by more than the standard error of its change, or
-    than a hundredth of itself where at most half of the error of coverage is left. Laws of single bags speak for those
-    of the pool, of which the bags' ``disagreement`` tells.
+    coverage must come closer to nominal, and the CRPS must not rise by more than the standard error of its change. That
+    leaves alone the laws of a response of few values, which are heaps on these: right ones cover more than they say.
+    Laws of single bags speak for those of the pool, of which the bags' ``disagreement`` tells.
     """
     rng = np.random.default_rng(seed)
     part, chance = rng.permutation(len(y)) % JUDGES, rng.uniform(size=len(y))
@@ -67,20 +62,18 @@ def helpful_correction(
     whole = learned(law, pit, weights) if len(y) >= LEAST_ROWS else None
     if whole is None:
         return None
-    after, rise, before = pit.copy(), np.zeros(len(y)), law.crps(y)
+    after, rise = pit.copy(), np.zeros(len(y))
     for k in range(JUDGES):
         judged, others = np.flatnonzero(part == k), np.flatnonzero(part != k)
         correction = learned(law[others], pit[others], None if weights is None else weights[others])
         if correction is not None:
             better = correction(law[judged])
             after[judged] = pooled_pit(random_pit(better, y[judged], chance[judged]), disagreement)
-            rise[judged] = better.crps(y[judged]) - before[judged]
+            rise[judged] = better.crps(y[judged]) - law[judged].crps(y[judged])
     size = spread(law)
     off, left = (central_error(values, size, weights) for values in (pit, after))
     mean = np.average(rise, weights=weights)
     allowed = np.sqrt(np.average((rise - mean) ** 2, weights=weights) / effective_rows(len(y), weights))
-    if left <= MUCH_CLOSER * off:
-        allowed = max(allowed, MOST_CRPS_LOST * np.average(before, weights=weights))
     return whole if left < off and mean <= allowed else None
 
 
