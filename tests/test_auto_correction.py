@@ -13,9 +13,9 @@ from diffgbm.automatic.correction import (
     CELLS,
     RANKS,
     Correction,
+    as_in_a_pool,
     effective_rows,
     learned,
-    pooled_pit,
     random_pit,
     rank,
     smooth_functions,
@@ -267,24 +267,34 @@ def laws_of_bags(n, rho, bags=50, seed=0):
     return *(PredictiveDistribution.from_points(scale * points) for points in (one, many)), scale[:, 0] * y
 
 
+def as_in_its_pool(law, y, rho):
+    return as_in_a_pool(law, y, rho, np.random.default_rng(1).uniform(size=len(y)))
+
+
 @pytest.mark.parametrize("rho", [0.02, 0.3])
-def test_pit_of_a_pool_from_pit_of_its_bags(rho):
+def test_pit_of_a_pool_from_laws_of_its_bags(rho):
     one, many, y = laws_of_bags(4000, rho)
     assert kstest(one.pit(y), "uniform").pvalue > 1e-3
-    assert kstest(many.pit(y), pooled_pit(one.pit(y), rho)).pvalue > 1e-3
+    assert kstest(many.pit(y), one.pit(as_in_its_pool(one, y, rho))).pvalue > 1e-3
     if rho > 0.1:  # and it matters
         assert kstest(many.pit(y), one.pit(y)).pvalue < 1e-9
 
 
-def test_bags_that_agree_and_certain_rows_leave_pit_values_alone():
-    pit = np.linspace(0.0, 1.0, 11)
-    np.testing.assert_allclose(pooled_pit(pit, 0.0), pit, atol=1e-15)
-    np.testing.assert_array_equal(pooled_pit(pit, 10.0)[[0, 5, 10]], [0.0, 0.5, 1.0])
+def test_bags_that_agree_leave_observations_alone():
+    law, y = normal_laws(500, 0.5)
+    low, high = law.quantile([0.0, 1.0]).T
+    beyond = (y <= low) | (y >= high)
+    assert 0 < np.count_nonzero(beyond) < 250
+    np.testing.assert_allclose(as_in_its_pool(law, y, 0.0), y, atol=1e-9)
+    np.testing.assert_array_equal(as_in_its_pool(law, y, 10.0)[beyond], y[beyond])
+    middle = law.quantile([0.5])[:, 0]
+    moved = as_in_its_pool(law, y, 10.0)[~beyond]
+    assert (np.abs(moved - middle[~beyond]) <= np.abs(y - middle)[~beyond]).all()
 
 
 def test_a_pool_is_corrected_by_what_its_bags_tell():
     one, many, y = laws_of_bags(4000, 0.2)
-    correction = helpful_correction(one, y, None, seed=0, disagreement=0.2)
+    correction = helpful_correction(one, as_in_its_pool(one, y, 0.2), None, seed=0)
     _, many, y = laws_of_bags(4000, 0.2, seed=1)
     assert coverage_error(many, y) > 0.05
     assert coverage_error(correction(many), y) < 3.0 * np.sqrt(2.0 * 0.25 / 4000)

@@ -125,15 +125,17 @@ def effective_rows(n: int, weights: Array | None) -> float:
     return float(n) if weights is None else float(weights.sum() ** 2 / np.sum(weights**2))
 
 
-def pooled_pit(pit: Array, disagreement: float) -> Array:
-    r"""PIT values (n,) that a pool of many bags would have, from those of laws of one bag each.
+def as_in_a_pool(law: PredictiveDistribution, y: Array, disagreement: float, chance: Array) -> Array:
+    r"""Observations (n,) that lie in laws of one bag each where ``y`` lies in those of a pool of many.
 
     Where bags differ by a share :math:`\rho` of a law's variance, their mixture is wider by :math:`\sqrt{1 + \rho}` and
-    its errors are smaller by :math:`\sqrt{1 - \rho}`: :math:`\Phi(\kappa\,\Phi^{-1}(u))` with
-    :math:`\kappa^2 = (1 - \rho) / (1 + \rho)`.
+    its errors are smaller by :math:`\sqrt{1 - \rho}`: :math:`F^{-1}(\Phi(\kappa\,\Phi^{-1}(F(y))))` with
+    :math:`\kappa^2 = (1 - \rho) / (1 + \rho)`. What is beyond a law stays there.
     """
     rho = min(disagreement, MOST_DISAGREEMENT)
-    return ndtr(np.sqrt((1.0 - rho) / (1.0 + rho)) * ndtri(pit))
+    pit = random_pit(law, y, chance)
+    nearer = law.quantile(ndtr(np.sqrt((1.0 - rho) / (1.0 + rho)) * ndtri(pit))[:, None])[:, 0]
+    return np.where((pit > 0.0) & (pit < 1.0), nearer, y)
 
 
 def random_pit(law: PredictiveDistribution, y: Array, chance: Array) -> Array:

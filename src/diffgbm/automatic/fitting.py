@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from diffgbm.automatic.clock import Clock
 from diffgbm.automatic.contest import Candidate, Contest
-from diffgbm.automatic.correction import Correction
+from diffgbm.automatic.correction import Correction, as_in_a_pool
 from diffgbm.automatic.finals import Result, disagreement, finals
 from diffgbm.automatic.mixture import PooledModel
 from diffgbm.automatic.presets import Preset
@@ -203,7 +203,8 @@ def _conclude(
         if len(aside.y):
             correction = _told_by_rows_aside(contest, pool, aside)
         else:
-            correction = helpful_correction(unseen, y[:, 0], weights, contest.seed, disagreement(contest, result))
+            stand_ins = _stand_ins(contest, result, pool, unseen, y[:, 0])
+            correction = helpful_correction(unseen, stand_ins, weights, contest.seed)
         pool = replace(pool, correction=correction)
     crps = float(np.mean([contest.score(points, result.rows)]))
     return AutomaticFit(
@@ -216,6 +217,13 @@ def _conclude(
         contest.clock.cut,
         _story(contest, result, pool, crps),
     )
+
+
+def _stand_ins(contest: Contest, result: Result, pool: PooledModel, unseen: PredictiveDistribution, y: Array) -> Array:
+    """Observations (n,) that are to out-of-bag laws, of one bag each, what ``y`` is to those of the pool."""
+    chance = np.random.default_rng(contest.seed).uniform(size=len(y))
+    moved = as_in_a_pool(unseen, y, disagreement(contest, result), chance)
+    return pool.confined(moved[:, None, None])[:, 0, 0]
 
 
 def _told_by_rows_aside(contest: Contest, pool: PooledModel, aside: TrainingTable) -> Correction | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm.automatic.correction import Correction, effective_rows, learned, pooled_pit, random_pit, spread
+from diffgbm.automatic.correction import Correction, effective_rows, learned, random_pit, spread
 from diffgbm.automatic.pool import spread_of
 from diffgbm.automatic.shape import ResponseShape
 from diffgbm.distribution import PredictiveDistribution
@@ -46,19 +46,16 @@ def helpful_shapes(training: Array, y: Array, points: Array, weights: Array | No
     return tuple(shapes)
 
 
-def helpful_correction(
-    law: PredictiveDistribution, y: Array, weights: Array | None, seed: int, disagreement: float = 0.0
-) -> Correction | None:
+def helpful_correction(law: PredictiveDistribution, y: Array, weights: Array | None, seed: int) -> Correction | None:
     """Return what laws are to be corrected by if that helps unseen laws, else ``None``.
 
     The correction is learned on four fifths of the rows and judged on the rest, in turn: over all rows together
     coverage must come closer to nominal, and the CRPS must not rise by more than the standard error of its change. That
     leaves alone the laws of a response of few values, which are heaps on these: right ones cover more than they say.
-    Laws of single bags speak for those of the pool, of which the bags' ``disagreement`` tells.
     """
     rng = np.random.default_rng(seed)
     part, chance = rng.permutation(len(y)) % JUDGES, rng.uniform(size=len(y))
-    pit = pooled_pit(random_pit(law, y, chance), disagreement)
+    pit = random_pit(law, y, chance)
     whole = learned(law, pit, weights) if len(y) >= LEAST_ROWS else None
     if whole is None:
         return None
@@ -68,7 +65,7 @@ def helpful_correction(
         correction = learned(law[others], pit[others], None if weights is None else weights[others])
         if correction is not None:
             better = correction(law[judged])
-            after[judged] = pooled_pit(random_pit(better, y[judged], chance[judged]), disagreement)
+            after[judged] = random_pit(better, y[judged], chance[judged])
             rise[judged] = better.crps(y[judged]) - law[judged].crps(y[judged])
     size = spread(law)
     off, left = (central_error(values, size, weights) for values in (pit, after))
