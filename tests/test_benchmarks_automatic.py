@@ -261,6 +261,7 @@ def test_wrong_options_are_refused(arguments, capsys):
 def lines_of(crps, preset="best", variant="full", deduplicated=False, folds=(1, 2), **changes):
     """Lines with given CRPS by data set, perfectly calibrated unless changed."""
     found = {"coverage_error_50": 0.01, "coverage_error_90": 0.01, "pit_ks_p": 0.5}
+    found |= {"coverage_50": 0.51, "coverage_90": 0.89}
     found |= {"iqr_mace_50": 0.03, "iqr_mace_90": 0.02}
     line = {"fit_seconds": 20.0, "fit_cpu_seconds": 15.0, "n_train": 500, "n_test": 100, "threads": 2}
     line |= {"source_hash": "h", "cut_short": False, **{k: v for k, v in changes.items() if k not in found}}
@@ -291,6 +292,16 @@ GOOD = [
     *lines_of(scaled(FLOW, 0.95), "fast"),
     *lines_of({name: 0.99 * BEST_OF_NINE[name] for name in ("wine", "protein", "concrete")}, deduplicated=True),
 ]
+
+
+def test_errors_of_folds_that_cancel_are_no_error_of_all_folds():
+    records = [
+        *lines_of({"yacht": 1.0, "wine": 1.0}, folds=(1,), coverage_50=0.4),
+        *lines_of({"yacht": 1.0}, folds=(2,), coverage_50=0.6),
+        *lines_of({"wine": 1.0}, folds=(2,), coverage_50=0.2),
+    ]
+    assert Lines.of(records, "best").coverage_error_together(50) == pytest.approx((0.0 + 0.2) / 2.0)
+    assert np.isnan(Lines.of([], "best").coverage_error_together(50))
 
 
 def test_all_targets_can_be_met():

@@ -121,6 +121,11 @@ class Lines:
         """Mean over folds, then over data sets; NaN without any."""
         return float(np.mean([self.mean(name, measure) for name in self.data_sets])) if self else math.nan
 
+    def coverage_error_together(self, level: int) -> float:
+        """Absolute error of the coverage of all folds of a data set together, the mean over data sets."""
+        covered = [self.mean(name, metric(f"coverage_{level}")) for name in self.data_sets]
+        return float(np.mean(np.abs(np.subtract(covered, level / 100)))) if self else math.nan
+
     def ratios(self, reference: Mapping[str, float]) -> dict[str, float]:
         """CRPS of each data set as a multiple of a reference."""
         return {name: self.mean(name, metric("crps")) / reference[name] for name in self.data_sets}
