@@ -191,6 +191,27 @@ def test_a_correction_may_not_cost_crps():
     assert helpful_correction(law[~few], y[~few], None, seed=0) is not None
 
 
+def test_as_much_of_a_correction_is_taken_as_costs_nothing():
+    law, y, few = mostly_narrow_laws(20_000, 0.85)
+    found = helpful_correction(law, y, None, seed=0)
+    right = helpful_correction(law[~few], y[~few], None, seed=0)
+    reached = [coverage_error(laws, y) for laws in (law, found(law), right(law))]
+    assert reached[2] < reached[1] < 0.9 * reached[0]
+    rise = right(law).crps(y) - law.crps(y)
+    # the whole way would cost more than chance explains
+    assert rise.mean() > rise.std() / np.sqrt(len(y))
+    assert (found(law).crps(y) - law.crps(y)).mean() < 0.5 * rise.mean()
+
+
+def test_half_a_correction_is_half_of_what_it_says():
+    law, y = timid_laws(800)
+    whole = learned(law, law.pit(y))
+    ranks = np.linspace(0.1, 0.9, 5)
+    half, none = whole.part(0.5).coverage(ranks), whole.part(0.0).coverage(ranks)
+    np.testing.assert_allclose(half, 0.5 * (whole.coverage(ranks) + none), atol=0.01)
+    np.testing.assert_array_equal(whole.part(1.0).theta, whole.theta)
+
+
 def test_laws_of_one_spread_are_corrected_as_a_whole():
     """Then the rank tells nothing, and what it seems to tell must not be counted twice."""
     law, y = normal_laws(3000, 1.5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -54,6 +54,10 @@ class Correction:
         # level, in the law as it was, of the interval that covers what is wanted
         before = np.array([np.interp(np.abs(side), row, grid) for row in covered]).reshape(len(law), len(side))
         return PredictiveDistribution(law.quantile(0.5 + 0.5 * np.sign(side) * before), law.levels, law.name, law.index)
+
+    def part(self, share: float) -> Correction:
+        """Return a correction that goes only a part of the way."""
+        return replace(self, theta=share * self.theta)
 
     def coverage(self, ranks: Array) -> Array:
         """Coverage of central intervals of levels 0, 1/200, ..., 1 of laws with these ranks (n,): shape (n, 201)."""

@@ -21,6 +21,8 @@ LEAST_ROWS = 100
 """Fewer PIT values say little about a distribution."""
 FOURTHS = 4
 """Groups of rows by the spread of their laws, in which coverage is looked at beside that of all."""
+SHARES = (1.0, 0.75, 0.5, 0.25)
+"""Parts of a correction that are tried."""
 JUDGES = 5
 """Parts of the rows of which each is judged by what was learned from the others."""
 
@@ -47,11 +49,12 @@ def helpful_shapes(training: Array, y: Array, points: Array, weights: Array | No
 
 
 def helpful_correction(law: PredictiveDistribution, y: Array, weights: Array | None, seed: int) -> Correction | None:
-    """Return what laws are to be corrected by if that helps unseen laws, else ``None``.
+    """Return as much of what laws are to be corrected by as helps unseen laws, else ``None``.
 
     The correction is learned on four fifths of the rows and judged on the rest, in turn: over all rows together
-    coverage must come closer to nominal, and the CRPS must not rise by more than the standard error of its change. That
-    leaves alone the laws of a response of few values, which are heaps on these: right ones cover more than they say.
+    coverage must come closer to nominal, and the CRPS must not rise by more than the standard error of its change. The
+    largest of its ``SHARES`` that passes is taken. A part is for the laws of a response of few values, which are heaps
+    on these: right ones cover more than they say, and must not be made to cover less.
     """
     rng = np.random.default_rng(seed)
     part, chance = rng.permutation(len(y)) % JUDGES, rng.uniform(size=len(y))
@@ -59,19 +62,30 @@ def helpful_correction(law: PredictiveDistribution, y: Array, weights: Array | N
     whole = learned(law, pit, weights) if len(y) >= LEAST_ROWS else None
     if whole is None:
         return None
-    after, rise = pit.copy(), np.zeros(len(y))
-    for k in range(JUDGES):
-        judged, others = np.flatnonzero(part == k), np.flatnonzero(part != k)
-        correction = learned(law[others], pit[others], None if weights is None else weights[others])
-        if correction is not None:
-            better = correction(law[judged])
-            after[judged] = random_pit(better, y[judged], chance[judged])
-            rise[judged] = better.crps(y[judged]) - law[judged].crps(y[judged])
     size = spread(law)
-    off, left = (central_error(values, size, weights) for values in (pit, after))
+    off = central_error(pit, size, weights)
+    trials = []
+    for k in range(JUDGES):
+        others = np.flatnonzero(part != k)
+        found = learned(law[others], pit[others], None if weights is None else weights[others])
+        if found is not None:
+            trials.append((np.flatnonzero(part == k), found))
+    for share in SHARES:
+        after, rise = pit.copy(), np.zeros(len(y))
+        for rows, correction in trials:
+            better = correction.part(share)(law[rows])
+            after[rows] = random_pit(better, y[rows], chance[rows])
+            rise[rows] = better.crps(y[rows]) - law[rows].crps(y[rows])
+        if central_error(after, size, weights) < off and _within_error(rise, weights):
+            return whole.part(share)
+    return None
+
+
+def _within_error(rise: Array, weights: Array | None) -> bool:
+    """Whether a mean is at most its standard error."""
     mean = np.average(rise, weights=weights)
-    allowed = np.sqrt(np.average((rise - mean) ** 2, weights=weights) / effective_rows(len(y), weights))
-    return whole if left < off and mean <= allowed else None
+    variance = np.average((rise - mean) ** 2, weights=weights)
+    return bool(mean <= np.sqrt(variance / effective_rows(len(rise), weights)))
 
 
 def central_error(pit: Array, size: Array, weights: Array | None) -> float:
