@@ -335,7 +335,7 @@ def test_disagreement_by_hand():
         (centre,) = member.bags
         return np.tile((centre + member.spread * np.array([-1.0, 1.0]))[:, None], (len(rows), 1, 1))
 
-    contest = SimpleNamespace(seed=0, n_rows=2000, points=points)
+    contest = SimpleNamespace(seed=0, n_rows=2000, points=points, response=SimpleNamespace(scale=np.array([3.0])))
 
     def found(weights, *members):
         return disagreement(contest, SimpleNamespace(members=members, candidates=members, weights=np.array(weights)))
@@ -346,6 +346,10 @@ def test_disagreement_by_hand():
     # means of the pool: 0 and 0.25; variances: 1 + 0 and 0.25 (1 + 1) + 0.75 - 0.25**2
     pool = found([0.25, 0.75], FakeMember((0.0, 1.0), 1.0), FakeMember((0.0, 0.0, 9.0), 1.0))
     assert pool == pytest.approx(0.125**2 / np.mean([1.0, 1.25 - 0.0625]))
+    # where the response is zero and what it is counted in do not matter
+    assert found([1.0], FakeMember((1e9, 1e9 + 1.0), 2.0)) == pytest.approx(0.25 / 4.0)
+    contest.response.scale[0] = 1e200
+    assert found([1.0], FakeMember((0.0, 1e200), 2e200)) == pytest.approx(0.25 / 4.0)
 
 
 def test_rank_and_quantiles():

@@ -139,10 +139,14 @@ def disagreement(contest: Contest, result: Result) -> float:
     """
     n_bags = min(len(member.bags) for member in result.members)
     rows = np.sort(np.random.default_rng(contest.seed).permutation(contest.n_rows)[:DISAGREEMENT_ROWS])
+    unit, centre = contest.response.scale[0] or 1.0, None
     moments = np.zeros((2, n_bags, len(rows)))
     for member, candidate, weight in zip(result.members, result.candidates, result.weights, strict=True):
         for b, bag in enumerate(member.bags[:n_bags]):
-            points = contest.points(candidate, replace(member, bags=(bag,)), rows)[:, :, 0]
+            points = contest.points(candidate, replace(member, bags=(bag,)), rows)[:, :, 0] / unit
+            # about a mean of theirs: squares of numbers far from zero lose what they differ by
+            centre = points.mean(axis=1, keepdims=True) if centre is None else centre
+            points -= centre
             moments[:, b] += weight * np.array([points.mean(axis=1), np.mean(points**2, axis=1)])
     mean, square = moments
     within = np.maximum((square - mean**2).mean(axis=0), np.finfo(float).tiny)
