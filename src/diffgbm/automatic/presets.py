@@ -84,8 +84,6 @@ class Preset:
         How many times as many candidates go on where the table is small.
     wild_card : bool
         Whether a large noise model without guides enters the finals of tables with many rows.
-    rehearsals : int
-        Parts of a small table of which each is left out in turn to see what the pool says of it; none if 0.
     """
 
     time_limit: float
@@ -100,7 +98,6 @@ class Preset:
     noisy_rows: int
     small_factor: int = 1
     wild_card: bool = False
-    rehearsals: int = 0
 
 
 _TREES = ("lightgbm", "extra_trees", "ridge")
@@ -162,6 +159,5 @@ PRESETS: Mapping[str, Preset] = {
         300_000,
         2,
         True,
-        5,
     ),
 }
