@@ -59,10 +59,6 @@ class Correction:
         """Return a correction that goes only a part of the way."""
         return replace(self, theta=share * self.theta)
 
-    def ranked_by(self, law: PredictiveDistribution, weights: Array | None = None) -> Correction:
-        """Return the same correction of laws that are as wide as these, where those it was learned from were not."""
-        return replace(self, spreads=weighted_quantiles(spread(law), RANKS, weights))
-
     def coverage(self, ranks: Array) -> Array:
         """Coverage of central intervals of levels 0, 1/200, ..., 1 of laws with these ranks (n,): shape (n, 201)."""
         middle = (np.arange(CELLS) + 0.5) / CELLS

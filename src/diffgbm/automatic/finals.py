@@ -94,14 +94,6 @@ def finals(contest: Contest, candidates: Sequence[Candidate], n_bags: int) -> Re
     return pooled(contest, finalists, cuts)
 
 
-def trained(contest: Contest, candidate: Candidate, n_bags: int) -> FittedModel:
-    """Train all bags of a candidate, whatever the time."""
-    params = contest.arguments(candidate, None, repeats_for(contest))
-    cuts = splits(contest.n_rows, n_bags, 0.2, contest.seed, True)
-    parts = [contest.train(candidate, params, cut, (99, b)) for b, cut in enumerate(cuts)]
-    return replace(parts[0][0], bags=tuple(bag.boosters for _, bag in parts))
-
-
 def _train_bag(contest: Contest, finalist: Finalist, b: int, cut: tuple[Rows, Rows]) -> None:
     before = contest.clock.spent
     params = contest.arguments(finalist.candidate, None, repeats_for(contest))

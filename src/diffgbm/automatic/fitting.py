@@ -15,7 +15,6 @@ from diffgbm.automatic.correction import Correction, as_in_a_pool
 from diffgbm.automatic.finals import Result, disagreement, finals
 from diffgbm.automatic.mixture import PooledModel
 from diffgbm.automatic.presets import Preset
-from diffgbm.automatic.rehearsal import rehearsed
 from diffgbm.automatic.shape import ResponseShape
 from diffgbm.automatic.stages import Stages, fit_stages
 from diffgbm.automatic.verdict import helpful_correction, helpful_shapes
@@ -119,8 +118,7 @@ def fit_automatically(
             report,
         )
         result = finals(contest, _finalists(contest, preset), preset.bags)
-        told = whole.part(aside) if recalibrate else None
-        outcome = _conclude(contest, result, table.observed, discrete, preset, told)
+    outcome = _conclude(contest, result, table.observed, discrete, whole.part(aside) if recalibrate else None)
     return replace(outcome, rows=rows[result.rows])
 
 
@@ -182,12 +180,7 @@ def _has_a_chance(contest: Contest) -> bool:
 
 
 def _conclude(
-    contest: Contest,
-    result: Result,
-    observed: Array,
-    discrete: bool | str,
-    preset: Preset,
-    aside: TrainingTable | None,
+    contest: Contest, result: Result, observed: Array, discrete: bool | str, aside: TrainingTable | None
 ) -> AutomaticFit:
     """Confine and correct the pool where that helps on unseen rows, and tell the story.
 
@@ -196,9 +189,10 @@ def _conclude(
     not at all without them.
     """
     task = contest.stages.task
+    y = observed[result.rows]
+    weights = None if task.weights is None else task.weights[result.rows]
     if discrete == "auto":
-        weights = None if task.weights is None else task.weights[result.rows]
-        shapes = helpful_shapes(observed, observed[result.rows], result.points, weights)
+        shapes = helpful_shapes(observed, y, result.points, weights)
     else:
         shapes = tuple(ResponseShape.of(column) if discrete else ResponseShape() for column in observed.T)
     pool = PooledModel(result.members, result.weights, None, shapes)
@@ -209,7 +203,8 @@ def _conclude(
         if len(aside.y):
             correction = _told_by_rows_aside(contest, pool, aside)
         else:
-            correction = _told_by_unseen_rows(contest, result, pool, unseen, observed[:, 0], preset)
+            stand_ins = _stand_ins(contest, result, pool, unseen, y[:, 0])
+            correction = helpful_correction(unseen, stand_ins, weights, contest.seed)
         pool = replace(pool, correction=correction)
     crps = float(np.mean([contest.score(points, result.rows)]))
     return AutomaticFit(
@@ -222,26 +217,6 @@ def _conclude(
         contest.clock.cut,
         _story(contest, result, pool, crps),
     )
-
-
-def _told_by_unseen_rows(
-    contest: Contest, result: Result, pool: PooledModel, unseen: PredictiveDistribution, observed: Array, preset: Preset
-) -> Correction | None:
-    """Return what the pool is recalibrated by, if that helps: by rehearsals of it, or else by out-of-bag laws.
-
-    Rehearsed laws are of fewer rows and wider than the pool's: which of its laws are narrow, out-of-bag laws say.
-    """
-    weights = contest.stages.task.weights
-    own = None if weights is None else weights[result.rows]
-    if preset.rehearsals and contest.n_rows > SMALL:
-        told = rehearsed(contest, result, pool, preset.gp_rows, preset.rehearsals)
-        if told is not None:
-            law, rows = told
-            heavy = None if weights is None else weights[rows]
-            correction = helpful_correction(law, observed[rows], heavy, contest.seed)
-            return None if correction is None else correction.ranked_by(unseen, own)
-    stand_ins = _stand_ins(contest, result, pool, unseen, observed[result.rows])
-    return helpful_correction(unseen, stand_ins, own, contest.seed)
 
 
 def _stand_ins(contest: Contest, result: Result, pool: PooledModel, unseen: PredictiveDistribution, y: Array) -> Array:

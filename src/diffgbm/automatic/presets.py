@@ -84,9 +84,6 @@ class Preset:
         How many times as many candidates go on where the table is small.
     wild_card : bool
         Whether a large noise model without guides enters the finals of tables with many rows.
-    rehearsals : int
-        How often the pool of a table of thousands of rows is made again without a fifth of them, at most, to see what
-        it says of these.
     """
 
     time_limit: float
@@ -101,7 +98,6 @@ class Preset:
     noisy_rows: int
     small_factor: int = 1
     wild_card: bool = False
-    rehearsals: int = 0
 
 
 _TREES = ("lightgbm", "extra_trees", "ridge")
@@ -163,6 +159,5 @@ PRESETS: Mapping[str, Preset] = {
         300_000,
         2,
         True,
-        2,
     ),
 }

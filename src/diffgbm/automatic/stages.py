@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from diffgbm.guides.gaussian_process import GaussianProcessMean
 from diffgbm.guides.leaf_forest import ExtraTreesMean
 from diffgbm.guides.lightgbm_mean import LightGBMMean
 from diffgbm.guides.regressors import AnyRegressor
-from diffgbm.guides.stack import Weighted, combined, sparse_weights
+from diffgbm.guides.stack import combined, sparse_weights
 from diffgbm.guides.task import CrossFitted, FirstStage
 from diffgbm.recipe import RESIDUALIZER_C
 
@@ -92,17 +92,8 @@ class Stages:
 
     def has(self, subtracted: str, given: Sequence[str]) -> bool:
         """Whether all that a guide needs was fitted."""
-        return needed(subtracted, given) <= set(self.fitted)
-
-    def in_stack(self, name: str) -> bool:
-        """Whether a first-stage model has weight in the stack."""
-        stack = self.fitted["stack"].predictor
-        return isinstance(stack, Weighted) and any(member is self.fitted[name].predictor for member in stack.members)
-
-
-def needed(subtracted: str, given: Sequence[str]) -> set[str]:
-    """Names of the first-stage models that a guide is made of."""
-    return {subtracted, *("stack" if name == "mean" else name for name in given)} - {"none"}
+        needed = {subtracted, *("stack" if name == "mean" else name for name in given)} - {"none"}
+        return needed <= set(self.fitted)
 
 
 def fit_stages(
@@ -135,20 +126,6 @@ def fit_stages(
     return stages
 
 
-def fit_again(stages: Stages, task: Task, names: Collection[str], gp_rows: int) -> Stages:
-    """Fit the first-stage models of these names to another task; a stack is made of those that had weight in it."""
-    again: dict[str, CrossFitted] = {}
-    stacked = [name for name in stages.fitted if "stack" in names and stages.in_stack(name)]
-    for name in stages.fitted:
-        if name in stacked or (name in names and name not in ("stack", "cdf")):
-            again[name] = first_stage(name, len(task.y), gp_rows).cross_fit(task)
-    if "stack" in names:
-        again["stack"] = combined([again[name] for name in stacked], task.y, task.weights)
-    if "cdf" in names:
-        again["cdf"] = first_stage("cdf", len(task.y), gp_rows).cross_fit(replace(task, repeats=1))
-    return Stages(task, again, {})
-
-
 def probe(task: Task, names: Sequence[str], gp_rows: int, clock: Clock, report: Callable[[str], None]) -> list[str]:
     """Return the names of the models that earn a weight in a stack on a few rows, the largest weight first.
 
@@ -158,7 +135,8 @@ def probe(task: Task, names: Sequence[str], gp_rows: int, clock: Clock, report: 
     if n <= 2 * PROBE_ROWS:
         return list(names)
     rows = np.random.default_rng(task.seed).permutation(n)[:PROBE_ROWS]
-    small = replace(task.part(rows), k_folds=3, repeats=1)
+    weights = None if task.weights is None else task.weights[rows]
+    small = replace(task, X=task.X[rows], y=task.y[rows], weights=weights, k_folds=3, repeats=1)
     columns: list[Array] = []
     tried: list[str] = []
     for name in names:

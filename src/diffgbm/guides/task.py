@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -88,11 +88,6 @@ class Task:
     seed: int
     n_jobs: int
     tick: Callable[[], object] = lambda: None
-
-    def part(self, rows: NDArray[np.intp]) -> Task:
-        """Return the task of some of the rows."""
-        weights = None if self.weights is None else self.weights[rows]
-        return replace(self, X=self.X[rows], y=self.y[rows], weights=weights)
 
     @cached_property
     def folds(self) -> list[list[Fold]]:
