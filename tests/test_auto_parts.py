@@ -214,7 +214,7 @@ def test_a_response_is_confined_where_that_helps():
     spread = np.sort(rng.normal(size=(400, 60, 2)) * 0.3 + y[:, None], axis=1)
     # the first response is discrete and its laws are not; the second's are already
     spread[:, :, 1] = np.clip(np.round(2.0 * spread[:, :, 1] - y[:, None, 1]), 0.0, 3.0)
-    first, second = helpful_shapes(y, y, spread, None)
+    first, second = helpful_shapes(y, y, spread, None, None)
     np.testing.assert_array_equal(first.atoms, [0.0, 1.0, 2.0, 3.0])
     assert not second
 
@@ -224,7 +224,7 @@ def test_a_response_is_not_confined_at_the_cost_of_coverage():
     y = rng.integers(0, 4, size=(2000, 1)).astype(float)
     # laws that know nothing but the range: calibrated while they are spread over it, not when they sit on the values
     points = np.sort(rng.uniform(-0.5, 3.5, size=(2000, 60, 1)), axis=1)
-    assert not helpful_shapes(y, y, points, None)[0]
+    assert not helpful_shapes(y, y, points, None, None)[0]
 
 
 def test_rows_without_weight_do_not_decide():
@@ -233,7 +233,7 @@ def test_rows_without_weight_do_not_decide():
     points = np.sort(y[:, None] + rng.normal(size=(400, 60, 1)) * 0.3, axis=1)
     points[:200] = np.clip(np.round(points[:200] + 0.3), 0.0, 3.0)  # here there is nothing to gain
     for weights, helps in ((np.arange(400) >= 200, True), (np.arange(400) < 200, False)):
-        assert bool(helpful_shapes(y, y, points, weights.astype(float))[0]) is helps
+        assert bool(helpful_shapes(y, y, points, weights.astype(float), None)[0]) is helps
 
 
 def test_coverage_error_by_hand():

@@ -46,7 +46,9 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
     discrete : bool or "auto", default="auto"
         Keep predictions to the values of a response that has few, and within limits at which it piles up: always
         (True), never (False), or where that lowers the CRPS of unseen rows and leaves the coverage of their intervals
-        as it was. Intervals that end on a value hold all of it and cover more than they say.
+        as it was. Intervals that end on a value hold all of it and cover more than they say: where they would, "auto"
+        gives each value a thousandth of the distance to the next as room, so that an interval holds it or not as
+        often as it should.
     recalibrate : bool, default=True
         Correct the laws by their own track record on unseen rows where that brings coverage closer to nominal at no
         cost in CRPS.
@@ -227,11 +229,11 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
         if seed is not None:
             check_count("seed", seed, 0)
         key = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-        if self.pool_.correction is not None:  # samples of a corrected law, not of the trajectories
+        if self.pool_.samples_are_of_laws:
             law = self.pool_.law(matrix, _POINTS, threads=n_threads(self.n_jobs), verbose=self.verbose)
             assert isinstance(law, PredictiveDistribution)
             # between two possible values a law of points has a little of everything
-            return self.pool_.confined(law.sample(n_samples, seed, first_row)[:, :, None])[:, :, 0]
+            return self.pool_.single(law.sample(n_samples, seed, first_row).T, matrix).T
         values = self.pool_.sample(matrix, n_samples, key, first_row, n_threads(self.n_jobs), self.verbose)
         return self.pool_.first.response.squeeze(values)
 

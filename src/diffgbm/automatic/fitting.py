@@ -19,6 +19,7 @@ from diffgbm.automatic.shape import ResponseShape
 from diffgbm.automatic.stages import Stages, fit_stages
 from diffgbm.automatic.verdict import helpful_correction, helpful_shapes
 from diffgbm.distribution import PredictiveDistribution
+from diffgbm.engine import row_uniforms
 from diffgbm.guides import MIN_ROWS, Task
 from diffgbm.model import Laws
 from diffgbm.progress import progress_bar
@@ -189,14 +190,15 @@ def _conclude(
     not at all without them.
     """
     task = contest.stages.task
-    y = observed[result.rows]
+    X, y = task.X[result.rows], observed[result.rows]
     weights = None if task.weights is None else task.weights[result.rows]
     if discrete == "auto":
-        shapes = helpful_shapes(observed, y, result.points, weights)
+        u = row_uniforms(X) if contest.response.is_1d else None
+        shapes = helpful_shapes(observed, y, result.points, weights, u)
     else:
         shapes = tuple(ResponseShape.of(column) if discrete else ResponseShape() for column in observed.T)
     pool = PooledModel(result.members, result.weights, None, shapes)
-    points = np.sort(pool.confined(result.points.copy()), axis=1)
+    points = np.sort(pool.confined(result.points.copy(), X), axis=1)
     first = result.members[0]
     unseen = first.laws_of(points)
     if aside is not None and isinstance(unseen, PredictiveDistribution):
@@ -223,7 +225,7 @@ def _stand_ins(contest: Contest, result: Result, pool: PooledModel, unseen: Pred
     """Observations (n,) that are to out-of-bag laws, of one bag each, what ``y`` is to those of the pool."""
     chance = np.random.default_rng(contest.seed).uniform(size=len(y))
     moved = as_in_a_pool(unseen, y, disagreement(contest, result), chance)
-    return pool.confined(moved[:, None, None])[:, 0, 0]
+    return pool.single(moved[:, None], contest.stages.task.X[result.rows])[:, 0]
 
 
 def _told_by_rows_aside(contest: Contest, pool: PooledModel, aside: TrainingTable) -> Correction | None:

@@ -12,7 +12,7 @@ from diffgbm.automatic.correction import Correction
 from diffgbm.automatic.pool import mixed, shares
 from diffgbm.automatic.shape import ResponseShape
 from diffgbm.distribution import PredictiveDistribution
-from diffgbm.engine import Draws
+from diffgbm.engine import Draws, row_uniforms
 from diffgbm.joint import JointDistribution
 from diffgbm.model import FittedModel, Laws
 from diffgbm.progress import progress_bar
@@ -60,16 +60,16 @@ class PooledModel:
                 block = np.ascontiguousarray(X[rows], dtype=np.float64)
                 points[rows] = self._points(block, n_points, threads)
                 bar.update(len(block))
-        points = self.confined(points)
+        points = self.confined(points, X)
         if not self.first.response.is_1d:
             return JointDistribution(points, self.first.response_names, index)
         law = PredictiveDistribution.from_points(points[:, :, 0], self.first.response_names[0], index)
-        return law if self.correction is None else self._corrected(law, self.correction)
+        return law if self.correction is None else self._corrected(law, self.correction, X)
 
-    def _corrected(self, law: PredictiveDistribution, correction: Correction) -> PredictiveDistribution:
+    def _corrected(self, law: PredictiveDistribution, correction: Correction, X: Array) -> PredictiveDistribution:
         """Correct laws; points that come to lie between possible values are confined again."""
         law = correction(law)
-        return replace(law, values=self.confined(law.values[:, :, None])[:, :, 0])
+        return replace(law, values=self.confined(law.values[:, :, None], X)[:, :, 0])
 
     def _points(self, X: Array, n_points: int, threads: int) -> Array:
         """Points (n, n_points, d) of the pool's laws for a block of rows.
@@ -90,12 +90,26 @@ class PooledModel:
         weights = self.weights[counts > 0]
         return mixed([np.sort(law, axis=1) for law in laws], weights / weights.sum(), n_points)
 
-    def confined(self, points: Array) -> Array:
-        """Move points (n, m, d) to where the responses can be."""
+    def confined(self, points: Array, X: Array) -> Array:
+        """Move points (n, m, d) of the laws of encoded rows to where the responses can be.
+
+        Where values have room, there is one response, and its points are sorted.
+        """
         for j, shape in enumerate(self.shapes):
             if shape:
-                points[:, :, j] = shape(points[:, :, j])
+                own = points[:, :, j]
+                points[:, :, j] = shape.spread(own, row_uniforms(X)) if shape.room else shape(own)
         return points
+
+    def single(self, values: Array, X: Array) -> Array:
+        """Move single values (n, m) of the one response, not sorted, to where it can be."""
+        (shape,) = self.shapes
+        return shape.pull(values, row_uniforms(X)) if shape.room else shape(values)
+
+    @property
+    def samples_are_of_laws(self) -> bool:
+        """Whether laws differ from what trajectories end at by more than where the response can be."""
+        return self.correction is not None or any(shape.room for shape in self.shapes)
 
     def sample(self, X: Array, n_samples: int, key: int, first_row: int, threads: int, verbose: int) -> Array:
         """Draw samples (n_samples, n, d); each sample belongs to one member, the same for all rows."""
@@ -109,7 +123,7 @@ class PooledModel:
                 draws = Draws(len(own), stream, first_row)
                 steps = member.recipe.steps(member.recipe.sampler)
                 member.integrate(X, steps, draws, threads, verbose, _receiver(out, own))
-        return np.swapaxes(self.confined(np.swapaxes(out, 0, 1)), 0, 1)
+        return np.swapaxes(self.confined(np.swapaxes(out, 0, 1), X), 0, 1)
 
 
 def _receiver(out: Array, own: NDArray[np.intp]) -> Callable[[slice, Array], None]:

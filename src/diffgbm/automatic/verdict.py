@@ -32,20 +32,37 @@ def point_crps(points: Array, y: Array) -> Array:
     return np.abs(points - y[:, None]).mean(axis=1) - 0.5 * spread_of(points)
 
 
-def helpful_shapes(training: Array, y: Array, points: Array, weights: Array | None) -> tuple[ResponseShape, ...]:
+def helpful_shapes(
+    training: Array, y: Array, points: Array, weights: Array | None, u: Array | None
+) -> tuple[ResponseShape, ...]:
     """Shape of each response, where confining unseen laws (n, m, d) to it helps.
 
-    It helps if it lowers their CRPS by a hundredth and leaves the coverage of their intervals where it was.
+    It helps if it lowers their CRPS by a hundredth and leaves the coverage of their intervals where it was. If it does
+    not, values with room may: they must not raise the CRPS, and coverage must come closer to nominal. ``u`` (n,) says
+    where rows have this room; without it they have none.
     """
-    shapes = []
-    for j in range(y.shape[1]):
-        shape = ResponseShape.of(training[:, j])
-        before, after = (np.sort(p, axis=1) for p in (points[:, :, j], shape(points[:, :, j])))
-        crps = [np.average(point_crps(p, y[:, j]), weights=weights) for p in (before, after)]
-        error = [coverage_error(PredictiveDistribution.from_points(p), y[:, j]) for p in (before, after)]
-        helps = crps[1] < (1.0 - LEAST_GAIN) * crps[0] and error[1] <= error[0] + MOST_COVERAGE_LOST
-        shapes.append(shape if helps else ResponseShape())
-    return tuple(shapes)
+    shapes = map(ResponseShape.of, training.T)
+    return tuple(_helpful_shape(s, y[:, j], points[:, :, j], weights, u) for j, s in enumerate(shapes))
+
+
+def _helpful_shape(
+    shape: ResponseShape, y: Array, points: Array, weights: Array | None, u: Array | None
+) -> ResponseShape:
+    def judged(points: Array) -> tuple[float, float]:
+        crps = np.average(point_crps(points, y), weights=weights)
+        return float(crps), coverage_error(PredictiveDistribution.from_points(points), y)
+
+    free = np.sort(points, axis=1)
+    crps, off = judged(free)
+    confined = judged(shape(free))
+    if confined[0] < (1.0 - LEAST_GAIN) * crps and confined[1] <= off + MOST_COVERAGE_LOST:
+        return shape
+    if u is not None and shape.atoms is not None:
+        roomy = shape.with_room()
+        after = judged(roomy.spread(free, u))
+        if after[0] <= crps and after[1] < off:
+            return roomy
+    return ResponseShape()
 
 
 def helpful_correction(law: PredictiveDistribution, y: Array, weights: Array | None, seed: int) -> Correction | None:

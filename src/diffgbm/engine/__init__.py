@@ -5,7 +5,7 @@ from diffgbm.engine.collapse_engine import CollapseEngine
 from diffgbm.engine.factory import make_engine
 from diffgbm.engine.forest import Forest
 from diffgbm.engine.lightgbm_engine import LightGBMEngine
-from diffgbm.engine.random import normals
+from diffgbm.engine.random import normals, row_uniforms
 from diffgbm.engine.steps import Draws, StepTable
 from diffgbm.engine.tree_sum import TreeSum
 from diffgbm.engine.warm import warmup
@@ -21,5 +21,6 @@ __all__ = [
     "TreeSum",
     "make_engine",
     "normals",
+    "row_uniforms",
     "warmup",
 ]

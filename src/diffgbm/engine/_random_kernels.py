@@ -150,3 +150,13 @@ def fill_bits(key: Any, rows: Any, samples: Any, draws: Any, out: Any) -> None:
             start, twist = stream(own, draws[j])
             for s in range(len(samples)):
                 out[i, s, j] = bits_of(start, twist, samples[s])
+
+
+@kernel
+def fill_row_uniforms(bits: Any, out: Any) -> None:
+    """Fill ``out`` (n,) with a uniform number for each row of ``bits`` (n, p), by all of its 64-bit words in order."""
+    for i in range(len(bits)):
+        own = GOLDEN
+        for j in range(bits.shape[1]):
+            own = mix((own ^ bits[i, j]) + GOLDEN)
+        out[i] = uniform(own)

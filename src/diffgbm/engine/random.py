@@ -34,6 +34,20 @@ def normals(key: int, rows: ArrayLike, samples: ArrayLike, step: int, d: int) ->
     return out
 
 
+def row_uniforms(X: Array) -> Array:
+    """Return a number between 0 and 1 for each row of ``X`` (n, p), decided by what the row holds: shape (n,).
+
+    Rows that are equal have equal numbers, zeros of either sign and all missing values being equal; those of different
+    rows are uniform and have nothing to do with each other.
+    """
+    from diffgbm.engine import _random_kernels as kernels
+
+    same = np.where(np.isnan(X), np.nan, np.asarray(X, dtype=np.float64) + 0.0)
+    out = np.empty(len(same))
+    kernels.fill_row_uniforms(np.ascontiguousarray(same).view(np.uint64), out)
+    return out
+
+
 def as_key(key: int) -> np.uint64:
     """Return the key as 64 unsigned bits."""
     return np.uint64(int(key) & _MASK)

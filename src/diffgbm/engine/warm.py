@@ -6,7 +6,7 @@ import lightgbm as lgb
 import numpy as np
 
 from diffgbm.engine.factory import make_engine
-from diffgbm.engine.random import normals
+from diffgbm.engine.random import normals, row_uniforms
 from diffgbm.engine.steps import Draws, StepTable
 from diffgbm.engine.tree_sum import TreeSum
 
@@ -37,3 +37,4 @@ def warmup() -> None:
         make_engine([boosters], "collapse").prepare(steps)(features[:2, d:-1], Draws(2, 0))
     TreeSum(boosters)(features)
     normals(0, [0], [0], 0, 1)
+    row_uniforms(features)

@@ -90,7 +90,8 @@ def write_pool(pool: PooledModel, writer: Writer) -> dict[str, Any]:
         "weights": pool.weights.tolist(),
         "correction": None if pool.correction is None else _write_correction(pool.correction, writer),
         "shapes": [
-            {"atoms": None if s.atoms is None else s.atoms.tolist(), "low": s.low, "high": s.high} for s in pool.shapes
+            {"atoms": None if s.atoms is None else s.atoms.tolist(), "low": s.low, "high": s.high, "room": s.room}
+            for s in pool.shapes
         ],
     }
 
@@ -105,6 +106,8 @@ def read_pool(stored: Stored, reader: Reader) -> Part:
     if any(member.features != first.features or not _same(member.response, first.response) for member in members):
         raise ValueError("the members of a pool must be models of the same table")
     shapes = tuple(map(_shape, list_of(stored, "shapes", dict, first.n_responses)))
+    if not first.response.is_1d and any(shape.room for shape in shapes):
+        raise ValueError("only the values of a one-dimensional response have room")
     correction = _read_correction(stored, reader)
     return Part(PooledModel(tuple(members), weights, correction, shapes))
 
@@ -141,7 +144,10 @@ def _shape(stored: Stored) -> ResponseShape:
     low, high = (None if stored[name] is None else number(stored, name) for name in ("low", "high"))
     if low is not None and high is not None and low > high:
         raise ValueError("low must not be above high")
-    return ResponseShape(atoms, low, high)
+    room = number(stored, "room") if "room" in stored else 0.0
+    if room != 0.0 and (atoms is None or not 0.0 < room < np.diff(atoms).min()):
+        raise ValueError("room must be less than the distance between two atoms")
+    return ResponseShape(atoms, low, high, room)
 
 
 def _same(a: ResponseTable, b: ResponseTable) -> bool:
