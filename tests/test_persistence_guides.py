@@ -188,7 +188,14 @@ def test_members_of_a_pool_share_what_they_shared(auto, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "shape", [ResponseShape(np.arange(-1.0, 3.0)), ResponseShape(low=0.0), ResponseShape()], ids=str
+    "shape",
+    [
+        ResponseShape(np.arange(-1.0, 3.0)),
+        ResponseShape(np.arange(-1.0, 3.0)).with_room(),
+        ResponseShape(low=0.0),
+        ResponseShape(),
+    ],
+    ids=str,
 )
 def test_recalibration_and_shapes_survive(auto, shape, tmp_path):
     X, _ = table()

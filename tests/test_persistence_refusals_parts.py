@@ -96,6 +96,8 @@ WRONG = {
         ("pool:correction", [{"theta": "arrays/99.npy", "spreads": "arrays/99.npy"}]),
         ("pool:shapes", [[], [3], None]),
         ("pool:shapes.0", [{}, {"atoms": [2.0, 1.0], "low": None, "high": None}]),
+        ("pool:shapes.0", [{"atoms": [1.0, 2.0], "low": None, "high": None, "room": room} for room in (1.0, "x")]),
+        ("pool:shapes.0.room", [0.1, -0.1, NAN, None]),
         ("pool:shapes.0.atoms", [[1.0], [1.0, NAN], "ab"]),
         ("pool:shapes.0.low", ["0", NAN]),
         ("auto:params.preset", ["quick", None, {}, {"rungs": []}]),

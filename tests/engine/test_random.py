@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from diffgbm.engine import normals
+from diffgbm.engine import normals, row_uniforms
 from diffgbm.engine.ziggurat import EDGES, HEIGHTS, TAIL
 
 LIMIT = 4.5
@@ -122,3 +122,29 @@ def test_the_first_numbers_do_not_change():
 
 
 FIRST = [[1.5487892716863365, 0.9016781250033744], [0.5192346175327983, 0.006929892934055865]]
+
+
+def test_a_number_of_a_row_is_uniform_and_its_own():
+    X = np.random.default_rng(0).normal(size=(20_000, 3))
+    u = row_uniforms(X)
+    assert stats.kstest(u, "uniform").pvalue > 1e-3
+    assert ((u > 0.0) & (u < 1.0)).all()
+    np.testing.assert_array_equal(row_uniforms(X[::-2]), u[::-2])
+    np.testing.assert_array_equal(row_uniforms(np.asfortranarray(X)), u)
+    limit = LIMIT / np.sqrt(len(u))
+    for other in (X[:, ::-1], np.nextafter(X, 9.0), X + 1e-12, X[:, :2], np.roll(X, 1, axis=0)):
+        assert abs(np.corrcoef(u, row_uniforms(other))[0, 1]) < limit
+    # small whole numbers differ in few bits
+    grid = np.stack(np.meshgrid(*[np.arange(30.0)] * 3), axis=-1).reshape(-1, 3)
+    assert stats.kstest(row_uniforms(grid), "uniform").pvalue > 1e-3
+
+
+def test_rows_that_are_equal_have_one_number():
+    other_nan = np.array([0xFFF8000000000001], dtype=np.uint64).view(float)[0]
+    rows = np.array([[0.0, np.nan], [-0.0, other_nan]])
+    a, b = row_uniforms(rows)
+    assert a == b
+    assert np.isnan(rows[1, 1])
+    assert np.signbit(rows[1, 0])  # what is given is not changed
+    assert row_uniforms(np.zeros((2, 0))).tolist() == [row_uniforms(np.zeros((1, 0)))[0]] * 2
+    assert row_uniforms(np.array([[2]], dtype=np.int64)) == row_uniforms(np.array([[2.0]], dtype=np.float32))
