@@ -384,6 +384,9 @@ def test_coverage_of_few_values_is_told():
     for line in naval:
         line["metrics"] |= {"coverage_50": 0.79, "coverage_90": 0.95, "own_coverage_50": 0.79, "own_coverage_90": 0.95}
     text = render.markdown(page([*wine, *naval, *lines_of({"yacht": 0.1})]))
+    for line in wine:
+        line["metrics"] |= {"own_coverage_50": 0.51, "own_coverage_90": 0.91}
+    assert "wine has few values" not in render.markdown(page(wine))  # with room they cover what they say
     assert "intervals would cover 0.630 and 0.950; they cover 0.680 and 0.940 (fold 1-2)" in text
     assert "yacht has few values" not in text
     assert "naval has few values" not in text  # the two are the same number

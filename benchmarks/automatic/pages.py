@@ -71,7 +71,7 @@ def _few(lines: Lines) -> str:
     """Say what intervals of responses of few values would cover if their laws were right."""
     said = []
     for data_set in lines.data_sets:
-        folds = [f for f in lines.folds(data_set) if own_coverage(lines.by_place[data_set, f], 50) is not None]
+        folds = [f for f in lines.folds(data_set) if _covers_otherwise(lines.by_place[data_set, f])]
         if folds:
             own, found = (
                 [lines.mean(data_set, metric(f"{kind}_{level}"), folds) for level in (50, 90)]
@@ -83,6 +83,12 @@ def _few(lines: Lines) -> str:
                 f"{found[1]:.3f} (fold {_runs(folds)})."
             )
     return " ".join(said)
+
+
+def _covers_otherwise(line: Record) -> bool:
+    """Whether intervals of right laws would not cover what they say, as those of few values without room."""
+    own = own_coverage(line, 50)
+    return own is not None and abs(own - 0.5) > 0.02
 
 
 def _row(lines: Lines, data_set: str, reference: float) -> tuple[Entry, ...]:
