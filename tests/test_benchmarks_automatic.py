@@ -22,9 +22,10 @@ from benchmarks.automatic.lines import (
     own_coverage,
 )
 from benchmarks.automatic.pages import page
+from benchmarks.automatic.rivals import NO_RIVALS, Rivals
 from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Lines, geometric_mean, metric, of_right_laws
 from benchmarks.automatic.targets import targets
-from benchmarks.automatic.variants import DATA_SETS, VARIANTS, Job, deduplicated
+from benchmarks.automatic.variants import DATA_SETS, REPEATED_DATA, VARIANTS, Job, deduplicated
 from benchmarks.evaluation import scores
 from benchmarks.locks import held
 from benchmarks.protocol import seeds, split
@@ -277,10 +278,22 @@ def lines_of(crps, preset="best", variant="full", deduplicated=False, folds=(1, 
     ]
 
 
-def judged(records):
+def rivals_of(crps, family="ibug", folds=(1, 2)):
+    """Lines of a family on tables without repeated rows."""
+    return [
+        {"data_set": name, "family": family, "fold": fold, "metrics": {"crps": value}}
+        for name, value in crps.items()
+        for fold in folds
+    ]
+
+
+RIVALS = Rivals(tuple(rivals_of({name: BEST_OF_NINE[name] for name in REPEATED_DATA})))
+
+
+def judged(records, rivals=RIVALS):
     """All targets as the lines have them."""
     best, fast = Lines.of(records, "best"), Lines.of(records, "fast")
-    return targets(best, fast, Lines.of(records, "best", deduplicated=True))
+    return targets(best, fast, Lines.of(records, "best", deduplicated=True), rivals)
 
 
 def scaled(reference, factor, **others):
@@ -306,6 +319,7 @@ def test_errors_of_folds_that_cancel_are_no_error_of_all_folds():
 
 def test_all_targets_can_be_met():
     assert [target.state for target in judged(GOOD)] == ["met"] * 10
+    assert [target.state for target in judged(GOOD, NO_RIVALS)] == [*["met"] * 9, "incomplete"]
 
 
 @pytest.mark.parametrize(
@@ -400,8 +414,23 @@ def test_tables_without_repeated_rows_are_compared_with_the_plain_recipe_on_the_
     plain = lines_of({"wine": 0.5}, variant="no_selection", deduplicated=True, folds=(2, 3))
     others = [*lines_of({"wine": 0.2}), *lines_of({"concrete": 2.0}, deduplicated=True)]
     text = render.markdown(page([*full, *plain, *others]))
-    assert "| wine | 1-2 | 600 | 0.350 | 0.200 | 0.278 | 1.259 | 0.500 | 0.800 |" in text
-    assert "| concrete | 1-2 | 600 | 2.00 | — | 2.15 | 0.930 | — | — |" in text
+    assert "| wine | 1-2 | 600 | 0.350 | 0.200 | 0.278 | 1.259 | — | — | 0.500 | 0.800 |" in text
+    assert "| concrete | 1-2 | 600 | 2.00 | — | 2.15 | 0.930 | — | — | — | — |" in text
+    assert "--rivals" not in text
+
+
+def test_and_with_the_best_family_that_has_the_same_folds():
+    rivals = Rivals(
+        (
+            *rivals_of({"wine": 0.36}),
+            *rivals_of({"wine": 0.4}, "card"),
+            *rivals_of({"wine": 0.2}, "published", folds=(1, 3)),  # fold 2 is missing
+        )
+    )
+    text = render.markdown(page(lines_of({"wine": 0.45}, deduplicated=True), rivals))
+    assert "| wine | 1-2 | 600 | 0.450 | — | 0.278 | 1.619 | 0.360 | 1.250 | — | — |" in text
+    assert "CRPS on wine: iBUG 0.36, CARD 0.4." in text
+    assert "on the same rows, on 3 of 3 | 0 of 1 | not met |" in text
 
 
 def test_an_ablation_compares_coverage_on_the_same_fits():
@@ -418,7 +447,8 @@ def test_tables_hold_the_numbers():
             *GOOD,
             *lines_of(scaled(BEST_OF_NINE, 0.85 * 1.1), variant="no_pool"),
             *lines_of({"yacht": 0.85 * 0.269 * 1.3}, variant="one_bag", folds=(1,)),
-        ]
+        ],
+        RIVALS,
     )
     assert [t.name for t in made.tables] == [
         *("auto_best", "auto_fast", "auto_unrepeated", "auto_ablation_best", "auto_targets"),

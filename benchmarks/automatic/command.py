@@ -16,6 +16,7 @@ from typing import Any
 from benchmarks import records
 from benchmarks.automatic.lines import KEY, measured
 from benchmarks.automatic.pages import page
+from benchmarks.automatic.rivals import Rivals, run_rivals
 from benchmarks.automatic.variants import (
     ABLATION_DATA,
     ABLATION_FOLDS,
@@ -48,13 +49,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=DATA_SETS,
         metavar="NAME",
         help=f"default: all ten; with --ablation {', '.join(ABLATION_DATA)}; "
-        f"with --deduplicated {', '.join(REPEATED_DATA)}",
+        f"with --deduplicated or --rivals {', '.join(REPEATED_DATA)}",
     )
     parser.add_argument(
         "--folds", nargs="+", type=_folds, metavar="FOLD", help="1,2 or 1 2; default: 1 to 5, 1 and 2 with --ablation"
     )
     parser.add_argument("--preset", choices=list(PRESETS), default="best")
-    parser.add_argument("--ablation", nargs="+", choices=list(VARIANTS), metavar="NAME", help=", ".join(VARIANTS))
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--ablation", nargs="+", choices=list(VARIANTS), metavar="NAME", help=", ".join(VARIANTS))
+    kind.add_argument(
+        "--rivals",
+        action="store_true",
+        help="fit the paper's nine families instead, on tables without repeated rows, as the protocol tuned them",
+    )
     parser.add_argument("--deduplicated", action="store_true", help="keep the first of rows with the same features")
     parser.add_argument("--threads", type=int, help="of each fit (default: all cores)")
     parser.add_argument("--time-limit", type=float, help="seconds of each fit (default: the preset's)")
@@ -72,11 +79,11 @@ def _folds(text: str) -> tuple[int, ...]:
     return folds
 
 
-def jobs_of(args: argparse.Namespace) -> list[Job]:
-    """Return what the options ask for, the cheapest data sets first."""
+def places_of(args: argparse.Namespace) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the data sets, the cheapest first, and folds that the options ask for."""
     names: tuple[str, ...] = DATA_SETS
     folds: tuple[int, ...] = EVALUATION_FOLDS
-    if args.deduplicated:
+    if args.deduplicated or args.rivals:
         names = REPEATED_DATA
     if args.ablation:
         names, folds = ABLATION_DATA, ABLATION_FOLDS
@@ -84,6 +91,12 @@ def jobs_of(args: argparse.Namespace) -> list[Job]:
         names = tuple(name for name in DATA_SETS if name in args.data_sets)
     if args.folds:
         folds = tuple(sorted({fold for group in args.folds for fold in group}))
+    return names, folds
+
+
+def jobs_of(args: argparse.Namespace) -> list[Job]:
+    """Return the fits that the options ask for."""
+    names, folds = places_of(args)
     return [
         Job(name, fold, args.preset, variant, args.deduplicated)
         for name in names
@@ -98,16 +111,22 @@ def run(args: argparse.Namespace, **options: Any) -> None:
 
     diffgbm.warmup()  # compiling is no part of a fit's time
     deadline = None if args.minutes_total is None else time.monotonic() + 60.0 * args.minutes_total
-    failed = work(
-        jobs_of(args),
-        args.results_dir,
-        data_directory(args.data_dir),
-        deadline,
-        force=args.force,
-        threads=args.threads or cores(),
-        time_limit=args.time_limit,
-        **options,
-    )
+    root, data_dir, threads = args.results_dir, data_directory(args.data_dir), args.threads or cores()
+    if args.rivals:
+        names, folds = places_of(args)
+        tables = ((name, load_table(name, data_dir)) for name in names)
+        failed = run_rivals(tables, folds, root, _say, threads=threads, force=args.force, **options)
+    else:
+        failed = work(
+            jobs_of(args),
+            root,
+            data_dir,
+            deadline,
+            force=args.force,
+            threads=threads,
+            time_limit=args.time_limit,
+            **options,
+        )
     for path in write_tables(args.results_dir):
         print(path)
     if failed:
@@ -138,7 +157,7 @@ def write_tables(root: Path) -> list[Path]:
     lines = list(records.latest(root / "auto.jsonl", KEY).values())
     if not lines:
         return []
-    made = page(lines)
+    made = page(lines, Rivals.read(root))
     files = {root / "auto.md": render.markdown(made), root / "auto.tex": render.latex(made)}
     for path, text in files.items():
         path.write_text(text, encoding="utf-8")

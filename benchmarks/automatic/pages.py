@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from benchmarks.automatic.rivals import NO_RIVALS, Rivals
 from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Lines, geometric_mean, metric, own_coverage, uniform
 from benchmarks.automatic.targets import targets
 from benchmarks.automatic.variants import ABLATION_DATA, FULL, REPEATED_DATA, VARIANTS
 from benchmarks.records import Record
+from benchmarks.tables.labels import short
 from benchmarks.tables.value import MISSING, Column, Entry, Number, Page, Table, fixed, significant
 
 TITLE = "AutoDiffGBM on the paper's folds"
@@ -18,16 +20,16 @@ TITLE = "AutoDiffGBM on the paper's folds"
 _CALIBRATION = (Column("|cE|@50", fixed(3)), Column("|cE|@90", fixed(3)), Column("KS p>.05", fixed(2)))
 
 
-def page(records: Sequence[Record]) -> Page:
+def page(records: Sequence[Record], rivals: Rivals = NO_RIVALS) -> Page:
     """Return all tables that there are lines for, with the verdict on each target."""
     best, fast = Lines.of(records, "best"), Lines.of(records, "fast")
     unrepeated, plain = (Lines.of(records, "best", variant, True) for variant in (FULL, "no_selection"))
     tables = [
         *([comparison("auto_best", "Preset best", best, "best of nine", BEST_OF_NINE)] if best else []),
         *([comparison("auto_fast", "Preset fast", fast, "the paper's flow row", FLOW)] if fast else []),
-        *([without_repeated(best, unrepeated, plain)] if unrepeated else []),
+        *([without_repeated(best, unrepeated, plain, rivals)] if unrepeated else []),
         *(ablation(records, preset) for preset in ("best", "fast") if _has_ablation(records, preset)),
-        verdicts(best, fast, unrepeated),
+        verdicts(best, fast, unrepeated, rivals),
     ]
     return Page("auto", TITLE, tuple(tables), _notes(records))
 
@@ -107,10 +109,10 @@ def _row(lines: Lines, data_set: str, reference: float) -> tuple[Entry, ...]:
     )
 
 
-def without_repeated(best: Lines, unrepeated: Lines, plain: Lines) -> Table:
+def without_repeated(best: Lines, unrepeated: Lines, plain: Lines, rivals: Rivals) -> Table:
     """Compare tables with and without their repeated rows; the paper's tables have them.
 
-    ``plain`` are lines of the plain flow recipe, without repeated rows too.
+    ``plain`` are lines of the plain flow recipe, without repeated rows too, and ``rivals`` those of the nine families.
     """
     columns = (
         Column("data set", align="l"),
@@ -119,6 +121,8 @@ def without_repeated(best: Lines, unrepeated: Lines, plain: Lines) -> Table:
         Column("CRPS", significant(3)),
         Column("all rows", significant(3)),
         Column("best of nine, all rows", significant(3)),
+        Column("ratio", fixed(3)),
+        Column("best of nine, same rows", significant(3)),
         Column("ratio", fixed(3)),
         Column("plain flow, same rows", significant(3)),
         Column("ratio", fixed(3)),
@@ -130,6 +134,7 @@ def without_repeated(best: Lines, unrepeated: Lines, plain: Lines) -> Table:
         both, shared = ([fold for fold in folds if (name, fold) in lines.by_place] for lines in (best, plain))
         left = unrepeated.by_place[name, folds[0]]
         crps = unrepeated.mean(name, metric("crps"))
+        rival = rivals.best(name, folds)
         same, flow = (lines.mean(name, metric("crps"), shared) for lines in (unrepeated, plain))
         rows.append(
             (
@@ -140,6 +145,7 @@ def without_repeated(best: Lines, unrepeated: Lines, plain: Lines) -> Table:
                 Number(best.mean(name, metric("crps"), both)),
                 Number(BEST_OF_NINE[name]),
                 Number(crps / BEST_OF_NINE[name]),
+                *((MISSING, MISSING) if rival is None else (Number(rival[1]), Number(crps / rival[1]))),
                 *((Number(flow), Number(same / flow)) if shared else (MISSING, MISSING)),
                 Number(unrepeated.mean(name, metric("coverage_error_50"))),
                 Number(unrepeated.mean(name, metric("coverage_error_90"))),
@@ -151,7 +157,23 @@ def without_repeated(best: Lines, unrepeated: Lines, plain: Lines) -> Table:
         "those of the whole tables: they had the help that is taken away here. Plain flow is the variant no_selection: "
         "the flow recipe on LightGBM's residuals, in as many bags, without that help too."
     )
-    return Table("auto_unrepeated", "Preset best without repeated rows", columns, tuple(rows), (note,))
+    notes = (note, *filter(None, (_rivals_note(unrepeated, rivals),)))
+    return Table("auto_unrepeated", "Preset best without repeated rows", columns, tuple(rows), notes)
+
+
+def _rivals_note(unrepeated: Lines, rivals: Rivals) -> str:
+    """Say who the nine on the same rows are, and what each has."""
+    said = []
+    for name in unrepeated.data_sets:
+        scores = sorted(rivals.crps(name, unrepeated.folds(name)).items(), key=lambda item: item[1])
+        if scores:
+            said.append(f"{name}: {', '.join(f'{short(family)} {crps:.3g}' for family, crps in scores)}")
+    if not said:
+        return ""
+    return (
+        "The best of nine on the same rows is the best of the families that the protocol tuned, on the whole tables "
+        f"and in fewer trials than the paper's (`python -m benchmarks auto --rivals`). CRPS on {'; on '.join(said)}."
+    )
 
 
 _COVERAGE = {
@@ -204,10 +226,10 @@ def ablation(records: Sequence[Record], preset: str) -> Table:
     )
 
 
-def verdicts(best: Lines, fast: Lines, unrepeated: Lines) -> Table:
+def verdicts(best: Lines, fast: Lines, unrepeated: Lines, rivals: Rivals) -> Table:
     """Say of each target whether it is met."""
     columns = (Column("target", align="l"), Column("measured"), Column("", align="l"))
-    rows = tuple((target.text, target.measured, target.state) for target in targets(best, fast, unrepeated))
+    rows = tuple((target.text, target.measured, target.state) for target in targets(best, fast, unrepeated, rivals))
     together = [best.coverage_error_together(level) for level in (50, 90)]
     notes = (
         "incomplete: data sets are missing that could still change the answer.",
