@@ -233,7 +233,7 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
             law = self.pool_.law(matrix, _POINTS, threads=n_threads(self.n_jobs), verbose=self.verbose)
             assert isinstance(law, PredictiveDistribution)
             # between two possible values a law of points has a little of everything
-            return self.pool_.single(law.sample(n_samples, seed, first_row).T, matrix).T
+            return self.pool_.single(law.sample(n_samples, seed, first_row).T, self.pool_.places(matrix)).T
         values = self.pool_.sample(matrix, n_samples, key, first_row, n_threads(self.n_jobs), self.verbose)
         return self.pool_.first.response.squeeze(values)
 

@@ -190,22 +190,22 @@ def _conclude(
     not at all without them.
     """
     task = contest.stages.task
-    X, y = task.X[result.rows], observed[result.rows]
+    y = observed[result.rows]
     weights = None if task.weights is None else task.weights[result.rows]
+    u = row_uniforms(task.X)[result.rows] if discrete == "auto" and contest.response.is_1d else None
     if discrete == "auto":
-        u = row_uniforms(X) if contest.response.is_1d else None
         shapes = helpful_shapes(observed, y, result.points, weights, u)
     else:
         shapes = tuple(ResponseShape.of(column) if discrete else ResponseShape() for column in observed.T)
     pool = PooledModel(result.members, result.weights, None, shapes)
-    points = np.sort(pool.confined(result.points.copy(), X), axis=1)
+    points = np.sort(pool.confined(result.points.copy(), u), axis=1)
     first = result.members[0]
     unseen = first.laws_of(points)
     if aside is not None and isinstance(unseen, PredictiveDistribution):
         if len(aside.y):
             correction = _told_by_rows_aside(contest, pool, aside)
         else:
-            stand_ins = _stand_ins(contest, result, pool, unseen, y[:, 0])
+            stand_ins = pool.single(_stand_ins(contest, result, unseen, y[:, 0])[:, None], u)[:, 0]
             correction = helpful_correction(unseen, stand_ins, weights, contest.seed)
         pool = replace(pool, correction=correction)
     crps = float(np.mean([contest.score(points, result.rows)]))
@@ -221,11 +221,10 @@ def _conclude(
     )
 
 
-def _stand_ins(contest: Contest, result: Result, pool: PooledModel, unseen: PredictiveDistribution, y: Array) -> Array:
+def _stand_ins(contest: Contest, result: Result, unseen: PredictiveDistribution, y: Array) -> Array:
     """Observations (n,) that are to out-of-bag laws, of one bag each, what ``y`` is to those of the pool."""
     chance = np.random.default_rng(contest.seed).uniform(size=len(y))
-    moved = as_in_a_pool(unseen, y, disagreement(contest, result), chance)
-    return pool.single(moved[:, None], contest.stages.task.X[result.rows])[:, 0]
+    return as_in_a_pool(unseen, y, disagreement(contest, result), chance)
 
 
 def _told_by_rows_aside(contest: Contest, pool: PooledModel, aside: TrainingTable) -> Correction | None:

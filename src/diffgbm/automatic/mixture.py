@@ -60,16 +60,16 @@ class PooledModel:
                 block = np.ascontiguousarray(X[rows], dtype=np.float64)
                 points[rows] = self._points(block, n_points, threads)
                 bar.update(len(block))
-        points = self.confined(points, X)
+        u = self.places(X)
+        points = self.confined(points, u)
         if not self.first.response.is_1d:
             return JointDistribution(points, self.first.response_names, index)
         law = PredictiveDistribution.from_points(points[:, :, 0], self.first.response_names[0], index)
-        return law if self.correction is None else self._corrected(law, self.correction, X)
-
-    def _corrected(self, law: PredictiveDistribution, correction: Correction, X: Array) -> PredictiveDistribution:
-        """Correct laws; points that come to lie between possible values are confined again."""
-        law = correction(law)
-        return replace(law, values=self.confined(law.values[:, :, None], X)[:, :, 0])
+        if self.correction is None:
+            return law
+        law = self.correction(law)
+        # points that come to lie between possible values are confined again
+        return replace(law, values=self.confined(law.values[:, :, None], u)[:, :, 0])
 
     def _points(self, X: Array, n_points: int, threads: int) -> Array:
         """Points (n, n_points, d) of the pool's laws for a block of rows.
@@ -90,29 +90,42 @@ class PooledModel:
         weights = self.weights[counts > 0]
         return mixed([np.sort(law, axis=1) for law in laws], weights / weights.sum(), n_points)
 
-    def confined(self, points: Array, X: Array) -> Array:
-        """Move points (n, m, d) of the laws of encoded rows to where the responses can be.
+    def places(self, X: Array) -> Array | None:
+        """Where values have room in the laws of encoded rows: shape (n,), or ``None`` if they have none."""
+        return row_uniforms(X) if self.has_room else None
 
-        Where values have room, there is one response, and its points are sorted.
+    def confined(self, points: Array, u: Array | None) -> Array:
+        """Move points (n, m, d) of laws to where the responses can be.
+
+        If values have room, ``u`` (n,) says where; there is one response then, and its points are sorted. Without ``u``
+        points go to the values themselves.
         """
         for j, shape in enumerate(self.shapes):
             if shape:
                 own = points[:, :, j]
-                points[:, :, j] = shape.spread(own, row_uniforms(X)) if shape.room else shape(own)
+                points[:, :, j] = shape.spread(own, u) if shape.room and u is not None else shape(own)
         return points
 
-    def single(self, values: Array, X: Array) -> Array:
+    def single(self, values: Array, u: Array | None) -> Array:
         """Move single values (n, m) of the one response, not sorted, to where it can be."""
         (shape,) = self.shapes
-        return shape.pull(values, row_uniforms(X)) if shape.room else shape(values)
+        return shape.pull(values, u) if shape.room and u is not None else shape(values)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the values of the response have room."""
+        return any(shape.room for shape in self.shapes)
 
     @property
     def samples_are_of_laws(self) -> bool:
         """Whether laws differ from what trajectories end at by more than where the response can be."""
-        return self.correction is not None or any(shape.room for shape in self.shapes)
+        return self.correction is not None or self.has_room
 
     def sample(self, X: Array, n_samples: int, key: int, first_row: int, threads: int, verbose: int) -> Array:
-        """Draw samples (n_samples, n, d); each sample belongs to one member, the same for all rows."""
+        """Draw samples (n_samples, n, d); each sample belongs to one member, the same for all rows.
+
+        They are where trajectories end, on the nearest possible value: not recalibrated, and without room.
+        """
         out = np.empty((n_samples, len(X), self.first.n_responses))
         owner = owners(self.weights, n_samples)
         for i, member in enumerate(self.members):
@@ -123,7 +136,7 @@ class PooledModel:
                 draws = Draws(len(own), stream, first_row)
                 steps = member.recipe.steps(member.recipe.sampler)
                 member.integrate(X, steps, draws, threads, verbose, _receiver(out, own))
-        return np.swapaxes(self.confined(np.swapaxes(out, 0, 1), X), 0, 1)
+        return np.swapaxes(self.confined(np.swapaxes(out, 0, 1), None), 0, 1)
 
 
 def _receiver(out: Array, own: NDArray[np.intp]) -> Callable[[slice, Array], None]:

@@ -9,6 +9,7 @@ from diffgbm.engine.steps import Array, Draws
 
 Positions = NDArray[np.int64]
 _MASK = (1 << 64) - 1
+_BLOCK = 4096
 
 
 def normals(key: int, rows: ArrayLike, samples: ArrayLike, step: int, d: int) -> Array:
@@ -42,9 +43,12 @@ def row_uniforms(X: Array) -> Array:
     """
     from diffgbm.engine import _random_kernels as kernels
 
-    same = np.where(np.isnan(X), np.nan, np.asarray(X, dtype=np.float64) + 0.0)
-    out = np.empty(len(same))
-    kernels.fill_row_uniforms(np.ascontiguousarray(same).view(np.uint64), out)
+    out = np.empty(len(X))
+    for first in range(0, len(X), _BLOCK):  # a table may be mapped into memory, and larger than it
+        block = np.array(X[first : first + _BLOCK], dtype=np.float64, order="C")
+        block += 0.0
+        block[np.isnan(block)] = np.nan
+        kernels.fill_row_uniforms(block.view(np.uint64), out[first : first + _BLOCK])
     return out
 
 

@@ -106,10 +106,10 @@ def read_pool(stored: Stored, reader: Reader) -> Part:
     if any(member.features != first.features or not _same(member.response, first.response) for member in members):
         raise ValueError("the members of a pool must be models of the same table")
     shapes = tuple(map(_shape, list_of(stored, "shapes", dict, first.n_responses)))
-    if not first.response.is_1d and any(shape.room for shape in shapes):
+    pool = PooledModel(tuple(members), weights, _read_correction(stored, reader), shapes)
+    if pool.has_room and not first.response.is_1d:
         raise ValueError("only the values of a one-dimensional response have room")
-    correction = _read_correction(stored, reader)
-    return Part(PooledModel(tuple(members), weights, correction, shapes))
+    return Part(pool)
 
 
 def _write_correction(correction: Correction, writer: Writer) -> dict[str, Any]:
