@@ -210,6 +210,18 @@ def test_recalibration_and_shapes_survive(auto, shape, tmp_path):
     assert str(loaded.pool_.shapes[0]) == str(shape)
 
 
+def test_room_around_values_of_a_column_of_responses_is_refused(auto, tmp_path):
+    model, shape = copy(auto), ResponseShape(np.arange(-1.0, 3.0)).with_room()
+    column = replace(auto.pool_.first.response, is_1d=False)
+    members = tuple(replace(member, response=column) for member in auto.pool_.members)
+    for shapes in ((replace(shape, room=0.0),), (shape,)):
+        model.pool_ = replace(auto.pool_, members=members, shapes=shapes)
+        model.save(tmp_path / f"{shapes[0].room}.dgbm")
+    load(tmp_path / "0.0.dgbm")
+    with pytest.raises(ModelFileError, match="one-dimensional response"):
+        load(tmp_path / f"{shape.room}.dgbm")
+
+
 @pytest.mark.parametrize(
     ("theta", "spreads"),
     [
