@@ -17,6 +17,7 @@ from benchmarks.layout import ResultsError
 COMMANDS: dict[str, str] = {
     "accuracy-of-laws": "benchmarks.accuracy_of_laws",
     "auto": "benchmarks.automatic.command",
+    "bag-mix": "benchmarks.bag_mix",
     "chunks": "benchmarks.chunks",
     "cluster": "benchmarks.cluster",
     "engine": "benchmarks.engine_speed",
