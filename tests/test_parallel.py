@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from diffgbm.parallel import ROWS, block_rows, map_blocks, n_threads
+from diffgbm.parallel import ROWS, block_rows, map_blocks, n_threads, one_blas_thread
 
 
 class Bar:
@@ -62,3 +63,36 @@ def test_threads(monkeypatch):
 def test_bad_n_jobs(bad):
     with pytest.raises(ValueError, match=f"n_jobs must be a non-zero integer or None; got {bad!r}"):
         n_threads(bad)
+
+
+def blas_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_linear_algebra_has_one_thread_and_then_as_many_as_before():
+    with threadpool_limits(3, user_api="blas"):
+        with one_blas_thread():
+            assert blas_threads() == {1}
+            with one_blas_thread():
+                assert blas_threads() == {1}
+            assert blas_threads() == {1}
+        assert blas_threads() == {3}
+
+
+def test_an_error_lifts_the_limit():
+    @one_blas_thread()
+    def fail():
+        assert blas_threads() == {1}
+        raise RuntimeError("singular")
+
+    with threadpool_limits(3, user_api="blas"):
+        with pytest.raises(RuntimeError, match="singular"):
+            fail()
+        assert blas_threads() == {3}
+
+
+def test_the_limit_holds_for_threads_that_help():
+    found = []
+    with threadpool_limits(3, user_api="blas"), one_blas_thread():
+        map_blocks(lambda first, last: found.append(blas_threads()), 1000, 64, 3, Bar())
+    assert found == [{1}] * len(range(0, 1000, 64))

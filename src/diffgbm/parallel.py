@@ -1,14 +1,17 @@
-"""Blocks of rows on a pool of threads."""
+"""Blocks of rows on a pool of threads, and linear algebra on one."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import joblib
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 ROWS = 64
 """Blocks are multiples of this: the engine decides a split for 64 rows at once."""
@@ -47,3 +50,20 @@ def map_blocks(work: Callable[[int, int], None], n_rows: int, size: int, threads
     with ThreadPoolExecutor(threads) as pool:
         for done in pool.map(one, starts):
             bar.update(done)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep linear algebra on one thread: the order in which it adds depends on how many there are.
+
+    The last bit of a guide is enough for other trees where several splits are equally good, and threads of BLAS would
+    come on top of ``n_jobs``. The limit is the process's: where several threads fit at a time, it ends with the first.
+    """
+    with _libraries().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Those of numpy and scipy, which are loaded by now; to look for them takes milliseconds."""
+    return ThreadpoolController()

@@ -15,7 +15,7 @@ from diffgbm.engine.factory import Kind, Mix
 from diffgbm.errors import check_count, known
 from diffgbm.guides import GuideValues, Task, fit_guide, n_fits, plan_guides
 from diffgbm.model import FittedModel, Laws
-from diffgbm.parallel import n_threads
+from diffgbm.parallel import n_threads, one_blas_thread
 from diffgbm.progress import progress_bar
 from diffgbm.recipe import Recipe, resolve
 from diffgbm.sampler import Sampler
@@ -91,6 +91,7 @@ def read_weights(sample_weight: Any, matrix: Array) -> Array:
     return np.asarray(weights)
 
 
+@one_blas_thread()
 def fit_model(
     params: Mapping[str, Any], X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any, owner: str
 ) -> tuple[FittedModel, Training]:

@@ -10,6 +10,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from hashlib import sha256
 
 import numpy as np
@@ -17,9 +18,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPRegressor
+from threadpoolctl import threadpool_limits
 
 import diffgbm
 from conftest import tiny, toy
+from tiny_auto import TINY, auto, small_trees  # noqa: F401
 
 N = 150
 X, Y = toy(N)
@@ -142,7 +147,6 @@ def test_processes(tmp_path):
 
 @pytest.mark.parametrize("kind", sorted(MODELS))
 def test_fitting_again_gives_the_same_trees(kind):
-    """For a fixed number of threads. LightGBM promises no more than that with ``deterministic=True``."""
     first, second = MODELS[kind](), MODELS[kind]()
     assert [b.model_to_string() for b in first.boosters_] == [b.model_to_string() for b in second.boosters_]
     assert bits(first) == bits(second)
@@ -157,8 +161,38 @@ def test_fitting_does_not_depend_on_what_was_fitted_before():
     np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
 
 
-def test_fitting_with_several_threads_repeats_itself():
+@pytest.mark.parametrize("guide", ["off", "mean", "gp"])
+def test_fitting_does_not_depend_on_threads(guide):
+    """From 1,024 rows on LightGBM adds up in several threads; a few trees, because these wait for each other."""
+    rows, y = toy(300)
+    first = {"mean": {"n_estimators": 2}}.get(guide)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        first, second = (tiny("flow", n_jobs=2, n_estimators=2).fit(X, Y) for _ in range(2))
-    assert bits(first) == bits(second)
+        one, two, again = (
+            tiny("flow", n_jobs=n, n_estimators=2, residualize=guide, extra_residualizer_params=first).fit(rows, y)
+            for n in (1, 2, 2)
+        )
+    assert bits(one, rows) == bits(two, rows)
+    assert bits(two, rows) == bits(again, rows)
+
+
+@pytest.mark.parametrize("guide", ["gp", "stack", MLPRegressor(hidden_layer_sizes=(32, 32), max_iter=5)])
+def test_nothing_depends_on_the_threads_of_linear_algebra(guide):
+    """Machines of other sizes have other numbers of them, and matrix products then add in another order."""
+    rows, y = toy(300)
+    found = []
+    for threads in (1, 2, 3):
+        with threadpool_limits(threads, user_api="blas"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found.append(bits(tiny("flow", residualize=guide, extra_residualizer_params=None).fit(rows, y), rows))
+    assert found[0] == found[1] == found[2]
+
+
+def test_automatic_fits_do_not_depend_on_the_threads_of_linear_algebra():
+    rows, y = toy(300)
+    with_process = replace(TINY, stages=("lightgbm", "gp_matern"), gp_rows=300)
+    found = []
+    for threads in (1, 3):
+        with threadpool_limits(threads, user_api="blas"):
+            found.append(bits(auto(with_process).fit(rows, y), rows))
+    assert found[0] == found[1]

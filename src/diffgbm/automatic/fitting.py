@@ -22,6 +22,7 @@ from diffgbm.distribution import PredictiveDistribution
 from diffgbm.engine import row_uniforms
 from diffgbm.guides import MIN_ROWS, Task
 from diffgbm.model import Laws
+from diffgbm.parallel import one_blas_thread
 from diffgbm.progress import progress_bar
 from diffgbm.training import TrainingTable, read_table
 
@@ -76,6 +77,7 @@ class AutomaticFit:
     story: str
 
 
+@one_blas_thread()
 def fit_automatically(
     X: Any,
     y: Any,

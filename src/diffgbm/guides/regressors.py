@@ -14,6 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from diffgbm.guides.dense import DenseTable
 from diffgbm.guides.task import CrossFitted, Task, combine
+from diffgbm.parallel import one_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -36,6 +37,7 @@ class RegressorAverage:
     models: tuple[tuple[Any, ...], ...]
     dense: DenseTable | None
 
+    @one_blas_thread()
     def __call__(self, X: Array) -> Array:
         """Predict rows (n, p): shape (n, d)."""
         rows = X if self.dense is None else self.dense(X)
