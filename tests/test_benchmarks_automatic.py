@@ -322,6 +322,14 @@ def test_all_targets_can_be_met():
     assert [target.state for target in judged(GOOD, NO_RIVALS)] == [*["met"] * 9, "incomplete"]
 
 
+def test_what_incomplete_means_is_said_where_something_is():
+    def notes(records):
+        return " ".join(page(records, RIVALS).tables[-1].notes)
+
+    assert "incomplete" not in notes(GOOD)
+    assert "incomplete" in notes(lines_of({"yacht": 0.1}))
+
+
 @pytest.mark.parametrize(
     ("lines", "broken"),
     [

@@ -231,8 +231,9 @@ def verdicts(best: Lines, fast: Lines, unrepeated: Lines, rivals: Rivals) -> Tab
     columns = (Column("target", align="l"), Column("measured"), Column("", align="l"))
     rows = tuple((target.text, target.measured, target.state) for target in targets(best, fast, unrepeated, rivals))
     together = [best.coverage_error_together(level) for level in (50, 90)]
+    left = "incomplete: data sets are missing that could still change the answer."
     notes = (
-        "incomplete: data sets are missing that could still change the answer.",
+        *([left] if "incomplete" in {row[2] for row in rows} else []),
         "Seconds on two cores: those of a fit with one thread count half.",
         "Errors of coverage are those of single folds, which may have 51 test rows. All folds of a data set together, "
         f"coverage is off by {together[0]:.3f} at 50% and {together[1]:.3f} at 90%, the mean over data sets.",
