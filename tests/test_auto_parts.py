@@ -9,9 +9,9 @@ from hypothesis.extra.numpy import arrays
 from diffgbm import metrics
 from diffgbm.automatic.clock import Clock
 from diffgbm.automatic.mixture import owners
-from diffgbm.automatic.pool import LEAST, mixed, pool_crps, pool_terms, pool_weights, shares, spread_of
+from diffgbm.automatic.pool import LEAST, mixed, point_crps, pool_crps, pool_terms, pool_weights, shares, spread_of
 from diffgbm.automatic.shape import MOST_ATOMS, ROWS_PER_ATOM, ResponseShape
-from diffgbm.automatic.verdict import coverage_error, helpful_shapes, point_crps
+from diffgbm.automatic.verdict import coverage_error, helpful_shapes
 from diffgbm.distribution import PredictiveDistribution
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -13,8 +13,9 @@ from conftest import tiny, toy
 from diffgbm import AutoDiffGBM
 from diffgbm.automatic.correction import Correction
 from diffgbm.automatic.mixture import PooledModel
+from diffgbm.automatic.pool import point_crps
 from diffgbm.automatic.shape import ROOM, ResponseShape
-from diffgbm.automatic.verdict import helpful_shapes, point_crps
+from diffgbm.automatic.verdict import helpful_shapes
 from diffgbm.distribution import PredictiveDistribution
 from diffgbm.engine import row_uniforms
 from tiny_auto import TINY, auto, small_trees  # noqa: F401

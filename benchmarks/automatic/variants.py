@@ -41,6 +41,7 @@ def without_selection(preset: Preset) -> Preset:
         capacities=("usual",),
         finalists=1,
         wild_card=False,
+        samplers=False,
     )
 
 
@@ -49,6 +50,7 @@ VARIANTS: Mapping[str, Callable[[Preset], Preset]] = {
     "no_guides": without_guides,
     "one_bag": lambda preset: replace(preset, bags=1),
     "no_pool": lambda preset: replace(preset, finalists=1, small_factor=1, wild_card=False),
+    "no_samplers": lambda preset: replace(preset, samplers=False),
     "no_recalibration": lambda preset: preset,
     "no_selection": without_selection,
 }

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from diffgbm.automatic.clock import Clock
-from diffgbm.automatic.pool import pool_crps, pool_terms, pool_weights
+from diffgbm.automatic.pool import point_crps, pool_crps, pool_terms, pool_weights
 from diffgbm.automatic.presets import CAPACITIES, RECIPES, Rung
 from diffgbm.automatic.stages import Stages
 from diffgbm.bags import Bag, NoiseTable, Rows, splits, train_bag
 from diffgbm.guides import Guide, GuideValues
 from diffgbm.model import FittedModel
 from diffgbm.recipe import Recipe, resolve
+from diffgbm.sampler import Sampler
 from diffgbm.table import FeatureTable, ResponseTable
 
 Array = NDArray[np.float64]
@@ -44,17 +45,21 @@ class Candidate:
         First-stage models that the noise model sees as columns.
     recipe, capacity : str
         Names in ``RECIPES`` and ``CAPACITIES``.
+    sampler : Sampler or None
+        Another than the recipe's own.
     """
 
     subtracted: str
     given: tuple[str, ...]
     recipe: str
     capacity: str = "usual"
+    sampler: Sampler | None = None
 
     def __str__(self) -> str:
         guide = f"{self.subtracted} subtracted" if self.subtracted != "none" else "nothing subtracted"
         given = f", {' and '.join(self.given)} given" if self.given else ""
-        return f"{self.recipe}, {guide}{given}, {self.capacity}"
+        sampler = f", {self.sampler}" if self.sampler else ""
+        return f"{self.recipe}, {guide}{given}, {self.capacity}{sampler}"
 
 
 @dataclass
@@ -123,6 +128,8 @@ class Contest:
         task = self.stages.task
         table = NoiseTable(X, (task.y - said.location) / said.scale, task.weights, task.categorical)
         recipe: Recipe = resolve(params)
+        if candidate.sampler is not None:
+            recipe = replace(recipe, sampler=candidate.sampler)
         seeds = np.random.SeedSequence((self.seed, *stream)).spawn(3)
         bag = train_bag(
             table,
@@ -151,12 +158,27 @@ class Contest:
         terms = [self.terms([points], rows, j) for j in range(points.shape[2])]
         return float(np.mean([pool_crps(np.ones(1), *term) for term in terms]))
 
+    def losses(self, points: Array, rows: Rows) -> Array:
+        """CRPS of each row's law (rows, n_points, d), as in ``score``: shape (rows,)."""
+        own = [point_crps(points[:, :, j] / self.unit(j), self.observed(rows, j)) for j in range(points.shape[2])]
+        return np.mean(own, axis=0)
+
+    def weights(self, rows: Rows) -> Array | None:
+        """Weights of some rows, if rows have any."""
+        return None if self.stages.task.weights is None else self.stages.task.weights[rows]
+
+    def unit(self, j: int) -> float:
+        """Spread of response ``j``."""
+        return float(self.response.scale[j] or 1.0)
+
+    def observed(self, rows: Rows, j: int) -> Array:
+        """Response ``j`` of some rows, in units of its spread."""
+        return self.response.location[j] / self.unit(j) + self.stages.task.y[rows, j]
+
     def terms(self, members: Sequence[Array], rows: Rows, j: int) -> tuple[Array, Array]:
         """Return the terms of the pool's CRPS for response ``j``, in units of its spread."""
-        unit = self.response.scale[j] or 1.0
-        y = self.response.location[j] / unit + self.stages.task.y[rows, j]
-        weights = None if self.stages.task.weights is None else self.stages.task.weights[rows]
-        return pool_terms([points[:, :, j] / unit for points in members], y, weights)
+        points = [law[:, :, j] / self.unit(j) for law in members]
+        return pool_terms(points, self.observed(rows, j), self.weights(rows))
 
     def round(self, number: int, rung: Rung, candidates: Sequence[Candidate], share: float) -> list[Candidate]:
         """Train and score candidates on a part of the rows; return those that go on, best first.

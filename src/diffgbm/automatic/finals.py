@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgbm.automatic.contest import Candidate, Contest
-from diffgbm.automatic.pool import mixed, pool_crps, pool_weights
+from diffgbm.automatic.pool import mixed, pool_weights
+from diffgbm.automatic.samplers import better_sampler, decisive_bag, out_of_bag, sampled_by, saves
 from diffgbm.bags import Rows, splits
 from diffgbm.model import FittedModel
 
@@ -74,12 +75,14 @@ def repeats_for(contest: Contest) -> int:
     return int(np.clip(contest.noisy_rows // contest.n_rows, 8, 30))
 
 
-def finals(contest: Contest, candidates: Sequence[Candidate], n_bags: int) -> Result:
+def finals(contest: Contest, candidates: Sequence[Candidate], n_bags: int, samplers: bool = True) -> Result:
     """Train the bags of the finalists in turn while there is time, and pool them.
 
-    All finalists share the splits, so that bag ``b`` of each has not seen the same rows.
+    All finalists share the splits, so that bag ``b`` of each has not seen the same rows. As soon as these are many
+    enough, other samplers are tried, if ``samplers`` says so.
     """
     cuts = splits(contest.n_rows, n_bags, 0.2, contest.seed, True)
+    decisive = decisive_bag(cuts) if samplers else None
     finalists = [Finalist(candidate) for candidate in candidates]
     for b, cut in enumerate(cuts):
         for finalist in list(finalists):
@@ -91,7 +94,11 @@ def finals(contest: Contest, candidates: Sequence[Candidate], n_bags: int) -> Re
         finalists = _still_in(contest, finalists, cuts)
         if contest.clock.over(0.9):
             break
-    return pooled(contest, finalists, cuts)
+        if b == decisive:
+            finalists = with_samplers(contest, finalists, cuts)
+    result = pooled(contest, finalists, cuts)
+    _note_weights(contest, finalists, result)
+    return result
 
 
 def _train_bag(contest: Contest, finalist: Finalist, b: int, cut: tuple[Rows, Rows]) -> None:
@@ -105,6 +112,39 @@ def _train_bag(contest: Contest, finalist: Finalist, b: int, cut: tuple[Rows, Ro
     seconds = contest.clock.spent - before
     finalist.seconds = max(finalist.seconds, seconds)
     contest.note(finalist.candidate, f"bag {b + 1}", contest.score(points, cut[1]), seconds, contest.n_rows)
+
+
+def with_samplers(contest: Contest, finalists: list[Finalist], cuts: Sequence[tuple[Rows, Rows]]) -> list[Finalist]:
+    """Give each finalist the sampler that suits unseen rows best, if a pool of them is the better for it.
+
+    Pools even out much of what samplers do wrong: theirs must be better by a five-hundredth of the CRPS, and by more
+    than the standard error of the difference, as each sampler must be by itself.
+    """
+    before = contest.clock.spent
+    others = [_with_sampler(contest, finalist, cuts) for finalist in finalists]
+    changed = [other for other, finalist in zip(others, finalists, strict=True) if other is not finalist]
+    if not changed:
+        return finalists
+    pools = [pooled(contest, some, cuts) for some in (finalists, others)]
+    rows = pools[0].rows
+    # as many points of both: the CRPS of few is a little higher
+    own, other = (contest.losses(mixed([pool.points], np.ones(1), 4 * POINTS), rows) for pool in pools)
+    seconds = (contest.clock.spent - before) / len(changed)
+    for finalist in changed:
+        contest.note(finalist.candidate, "sampler", _alone(contest, finalist, rows), seconds, contest.n_rows)
+    return others if saves(other, own, contest.weights(rows)) else finalists
+
+
+def _with_sampler(contest: Contest, finalist: Finalist, cuts: Sequence[tuple[Rows, Rows]]) -> Finalist:
+    assert finalist.model is not None
+    contest.report(f"samplers: {finalist.candidate}")
+    unseen = [out for _, out in cuts[: len(finalist.points)]]
+    sampler = better_sampler(contest, finalist.candidate, finalist.model, unseen)
+    if sampler is None:
+        return finalist
+    candidate, model = replace(finalist.candidate, sampler=sampler), sampled_by(finalist.model, sampler)
+    points = out_of_bag(contest, candidate, model, unseen, POINTS)
+    return replace(finalist, candidate=candidate, model=model, points=points)
 
 
 def _still_in(contest: Contest, finalists: list[Finalist], cuts: Sequence[tuple[Rows, Rows]]) -> list[Finalist]:
@@ -122,12 +162,21 @@ def pooled(contest: Contest, finalists: Sequence[Finalist], cuts: Sequence[tuple
     to_y, between = contest.mean_terms(laws, rows)
     weights = pool_weights(to_y, between, len(rows))
     kept = np.flatnonzero(weights).tolist()
-    for i, finalist in enumerate(finalists):
-        alone = pool_crps(np.eye(len(weights))[i], to_y, between)
-        contest.note(finalist.candidate, f"final, weight {weights[i]:.2f}", alone, 0.0, len(rows))
     members = tuple(m for m in (finalists[i].model for i in kept) if m is not None)
     points = mixed([laws[i] for i in kept], weights[kept], POINTS if len(kept) == 1 else 4 * POINTS)
     return Result(members, tuple(finalists[i].candidate for i in kept), weights[kept], points, rows)
+
+
+def _note_weights(contest: Contest, finalists: Sequence[Finalist], result: Result) -> None:
+    weights = dict(zip(result.candidates, result.weights.tolist(), strict=True))
+    for finalist in finalists:
+        stage = f"final, weight {weights.get(finalist.candidate, 0.0):.2f}"
+        contest.note(finalist.candidate, stage, _alone(contest, finalist, result.rows), 0.0, len(result.rows))
+
+
+def _alone(contest: Contest, finalist: Finalist, rows: Rows) -> float:
+    """CRPS of a finalist by itself on the first rows that it has laws of."""
+    return contest.score(np.concatenate(finalist.points)[: len(rows)], rows)
 
 
 def disagreement(contest: Contest, result: Result) -> float:

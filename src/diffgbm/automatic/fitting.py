@@ -120,7 +120,7 @@ def fit_automatically(
             preset.noisy_rows,
             report,
         )
-        result = finals(contest, _finalists(contest, preset), preset.bags)
+        result = finals(contest, _finalists(contest, preset), preset.bags, preset.samplers)
     outcome = _conclude(contest, result, table.observed, discrete, whole.part(aside) if recalibrate else None)
     return replace(outcome, rows=rows[result.rows])
 
@@ -193,7 +193,7 @@ def _conclude(
     """
     task = contest.stages.task
     y = observed[result.rows]
-    weights = None if task.weights is None else task.weights[result.rows]
+    weights = contest.weights(result.rows)
     u = row_uniforms(task.X)[result.rows] if discrete == "auto" and contest.response.is_1d else None
     if discrete == "auto":
         shapes = helpful_shapes(observed, y, result.points, weights, u)

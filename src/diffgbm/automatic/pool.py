@@ -30,6 +30,11 @@ def spread_of(points: Array) -> Array:
     return 2.0 * np.sum(points * rank, axis=1)
 
 
+def point_crps(points: Array, y: Array) -> Array:
+    """CRPS of each row's equally likely, sorted points (n, m): shape (n,)."""
+    return np.abs(points - y[:, None]).mean(axis=1) - 0.5 * spread_of(points)
+
+
 def pool_terms(members: Sequence[Array], y: Array, weights: Array | None = None) -> tuple[Array, Array]:
     r"""Average :math:`\mathrm E|X_i - y|` (k,) and :math:`\mathrm E|X_i - X_j|` (k, k) of sorted points (n, m) each.
 

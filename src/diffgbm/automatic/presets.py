@@ -84,6 +84,8 @@ class Preset:
         How many times as many candidates go on where the table is small.
     wild_card : bool
         Whether a large noise model without guides enters the finals of tables with many rows.
+    samplers : bool
+        Whether finalists are tried with other samplers than their recipe's.
     """
 
     time_limit: float
@@ -98,6 +100,7 @@ class Preset:
     noisy_rows: int
     small_factor: int = 1
     wild_card: bool = False
+    samplers: bool = True
 
 
 _TREES = ("lightgbm", "extra_trees", "ridge")

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgbm.automatic.correction import Correction, effective_rows, learned, random_pit, spread
-from diffgbm.automatic.pool import spread_of
+from diffgbm.automatic.pool import point_crps
 from diffgbm.automatic.shape import ResponseShape
 from diffgbm.distribution import PredictiveDistribution
 
@@ -25,11 +25,6 @@ SHARES = (1.0, 0.75, 0.5, 0.25)
 """Parts of a correction that are tried."""
 JUDGES = 5
 """Parts of the rows of which each is judged by what was learned from the others."""
-
-
-def point_crps(points: Array, y: Array) -> Array:
-    """CRPS of each row's equally likely, sorted points (n, m): shape (n,)."""
-    return np.abs(points - y[:, None]).mean(axis=1) - 0.5 * spread_of(points)
 
 
 def helpful_shapes(
@@ -93,16 +88,17 @@ def helpful_correction(law: PredictiveDistribution, y: Array, weights: Array | N
             better = correction.part(share)(law[rows])
             after[rows] = random_pit(better, y[rows], chance[rows])
             rise[rows] = better.crps(y[rows]) - law[rows].crps(y[rows])
-        if central_error(after, size, weights) < off and _within_error(rise, weights):
+        mean_rise, error = mean_with_error(rise, weights)
+        if central_error(after, size, weights) < off and mean_rise <= error:
             return whole.part(share)
     return None
 
 
-def _within_error(rise: Array, weights: Array | None) -> bool:
-    """Whether a mean is at most its standard error."""
-    mean = np.average(rise, weights=weights)
-    variance = np.average((rise - mean) ** 2, weights=weights)
-    return bool(mean <= np.sqrt(variance / effective_rows(len(rise), weights)))
+def mean_with_error(values: Array, weights: Array | None) -> tuple[float, float]:
+    """Mean of values (n,) and its standard error."""
+    mean = np.average(values, weights=weights)
+    variance = np.average((values - mean) ** 2, weights=weights)
+    return float(mean), float(np.sqrt(variance / effective_rows(len(values), weights)))
 
 
 def central_error(pit: Array, size: Array, weights: Array | None) -> float:
