@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "model-files": "benchmarks.model_files",
     "peers": "benchmarks.peers.command",
     "run": "benchmarks.running",
+    "sampler-choice": "benchmarks.sampler_choice",
     "scale": "benchmarks.scale",
     "study": "benchmarks.paper_studies.command",
     "tables": "benchmarks.tables.command",

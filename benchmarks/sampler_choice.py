@@ -1,0 +1,139 @@
+"""Other samplers for the same noise models on fold 0: what out-of-bag rows promise, and what test rows say."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.automatic.summary import geometric_mean
+from benchmarks.bag_mix import NAMES, RESULTS
+from benchmarks.datasets import DATA_SETS, add_data_dir, data_directory, load
+from benchmarks.protocol import Fold, prepare
+from diffgbm import DiffGBM
+from diffgbm.automatic.presets import RECIPES
+from diffgbm.automatic.samplers import LEAST_GAIN, SAMPLERS, saves
+from diffgbm.sampler import Sampler
+from diffgbm.training import fit_model, out_of_bag_laws
+
+N_POINTS = 377
+"""Points of the laws of test rows."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One sampler beside the recipe's own, for one noise model.
+
+    Attributes
+    ----------
+    data_set, model, sampler : str
+        What was sampled how.
+    unseen, test : float
+        CRPS as a multiple of that by the recipe's own sampler: of out-of-bag rows, and of test rows.
+    taken : bool
+        Whether out-of-bag rows speak for it clearly enough.
+    """
+
+    data_set: str
+    model: str
+    sampler: str
+    unseen: float
+    test: float
+    taken: bool
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_data_dir(parser)
+    parser.add_argument("--data-sets", nargs="+", choices=NAMES, default=list(NAMES), metavar="NAME")
+    parser.add_argument("--bags", type=int, default=5, help="bags of each model")
+    parser.add_argument("--threads", type=int, default=1, help="threads of each fit")
+    parser.add_argument("--results-dir", type=Path, default=RESULTS, help="directory of sampler_choice.md")
+
+
+def models(bags: int, threads: int) -> dict[tuple[str, str], DiffGBM]:
+    """Return each recipe with and without a mean subtracted, as a mixture of bags."""
+    shared = {"seed": 0, "n_jobs": threads, "n_bags": bags, "bag_mix": "mixture"}
+    return {
+        (recipe, guide): DiffGBM(**{**RECIPES[recipe], **shared, "residualize": guide})
+        for recipe in SAMPLERS
+        for guide in ("mean", "off")
+    }
+
+
+def measure(data_set: str, recipe: str, guide: str, estimator: DiffGBM, fold: Fold) -> list[Line]:
+    """Train once, and sample in every way."""
+    model, training = fit_model(estimator.get_params(deep=False), fold.X_train, fold.y_train, None, None, "DiffGBM")
+    y_test = (fold.y_test - fold.response.mean) / fold.response.scale
+    threads = estimator.n_jobs
+
+    def scores(sampler: Sampler) -> tuple[np.ndarray, np.ndarray]:
+        unseen = out_of_bag_laws(model, training, sampler, threads).crps(fold.y_train)
+        return unseen, model.law(fold.X_test, sampler, N_POINTS, threads=threads).crps(y_test)
+
+    own, own_test = scores(model.recipe.sampler)
+    lines = []
+    for sampler in SAMPLERS[recipe]:
+        other, test = scores(sampler)
+        ratios = float(other.mean() / own.mean()), float(test.mean() / own_test.mean())
+        lines.append(Line(data_set, f"{recipe}, {guide}", str(sampler), *ratios, saves(other, own, None)))
+    return lines
+
+
+def table(lines: Sequence[Line], bags: int) -> str:
+    """Write the result as Markdown."""
+    out = [
+        "# Other samplers for the same noise models",
+        "",
+        f"`python -m benchmarks sampler-choice --bags {bags}`: fold 0; CRPS as a multiple of that by the recipe's own",
+        "sampler, on out-of-bag rows of the training part and on test rows. *Taken* are those that lower the former by",
+        f"{LEAST_GAIN:.1%} and by more than the standard error of the difference, which is how `AutoDiffGBM` decides.",
+        "",
+        "| data set | recipe, subtracted | sampler | out of bag | test | |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {x.data_set} | {x.model} | {x.sampler} | {x.unseen:.4f} | {x.test:.4f} | {'taken' if x.taken else ''} |"
+            for x in lines
+        ),
+        "",
+        *_summary("taken", [x for x in lines if x.taken]),
+        *_summary("left", [x for x in lines if not x.taken]),
+        *_summary("that models would be given", given(lines)),
+    ]
+    return "\n".join(out) + "\n"
+
+
+def given(lines: Sequence[Line]) -> list[Line]:
+    """Return the best that was taken for each model, where anything was."""
+    best: dict[tuple[str, str], Line] = {}
+    for line in lines:
+        place = (line.data_set, line.model)
+        if line.taken and (place not in best or line.unseen < best[place].unseen):
+            best[place] = line
+    return list(best.values())
+
+
+def _summary(name: str, lines: Sequence[Line]) -> list[str]:
+    if not lines:
+        return []
+    unseen, test = geometric_mean(x.unseen for x in lines), geometric_mean(x.test for x in lines)
+    lower = sum(x.test < 1.0 for x in lines)
+    return [
+        f"- Geometric means of {len(lines)} {name}: {unseen:.4f} out of bag, {test:.4f} on test rows ({lower} lower)."
+    ]
+
+
+def run(args: argparse.Namespace) -> None:
+    """Measure every table and model, and write the page."""
+    lines = []
+    for name in args.data_sets:
+        fold = prepare(load(DATA_SETS[name], data_directory(args.data_dir)), 0)
+        for (recipe, guide), estimator in models(args.bags, args.threads).items():
+            lines += measure(name, recipe, guide, estimator, fold)
+            print(*lines[-len(SAMPLERS[recipe]) :], sep="\n", flush=True)
+    path = args.results_dir / "sampler_choice.md"
+    path.write_text(table(lines, args.bags), encoding="utf-8")
+    print(path)
