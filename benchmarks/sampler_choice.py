@@ -79,7 +79,7 @@ def measure(data_set: str, recipe: str, guide: str, estimator: DiffGBM, fold: Fo
     for sampler in SAMPLERS[recipe]:
         other, test = scores(sampler)
         ratios = float(other.mean() / own.mean()), float(test.mean() / own_test.mean())
-        lines.append(Line(data_set, f"{recipe}, {guide}", str(sampler), *ratios, saves(other, own, None)))
+        lines.append(Line(data_set, f"{recipe}, {guide}", str(sampler), *ratios, saves(other, own, None, LEAST_GAIN)))
     return lines
 
 
@@ -90,7 +90,7 @@ def table(lines: Sequence[Line], bags: int) -> str:
         "",
         f"`python -m benchmarks sampler-choice --bags {bags}`: fold 0; CRPS as a multiple of that by the recipe's own",
         "sampler, on out-of-bag rows of the training part and on test rows. *Taken* are those that lower the former by",
-        f"{LEAST_GAIN:.1%} and by more than the standard error of the difference, which is how `AutoDiffGBM` decides.",
+        f"{LEAST_GAIN:.0%} and by more than the standard error of the difference, which is how `AutoDiffGBM` decides.",
         "",
         "| data set | recipe, subtracted | sampler | out of bag | test | |",
         "|---|---|---|---|---|---|",

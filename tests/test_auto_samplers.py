@@ -93,7 +93,7 @@ def test_bags_that_come_after_the_choice_follow_it(poor_recipes, monkeypatch):
 
 def test_a_pool_that_is_no_better_keeps_its_samplers(poor_recipes, monkeypatch):
     X, y = toy(200)
-    monkeypatch.setattr(finals, "saves", lambda other, own, weights: False)
+    monkeypatch.setattr(finals, "saves", lambda other, own, weights, least: False)
     model = auto().fit(X, y)
     assert used(model) == {POOR}
     assert "sampler" in set(model.leaderboard_["stage"])  # it was tried
@@ -140,8 +140,9 @@ def test_what_saves(weights):
     rng = np.random.default_rng(0)
     own = rng.uniform(1.0, 3.0, size=400)
     mean = own.mean()
-    assert saves(own - 2.0 * LEAST_GAIN * mean, own, weights)
-    assert not saves(own - 0.5 * LEAST_GAIN * mean, own, weights)
+    assert saves(own - 2.0 * LEAST_GAIN * mean, own, weights, LEAST_GAIN)
+    assert not saves(own - 0.5 * LEAST_GAIN * mean, own, weights, LEAST_GAIN)
+    assert saves(own - 0.5 * LEAST_GAIN * mean, own, weights)
     assert not saves(own, own, weights)
     # a gain that a few rows owe to chance: mean 0.01, standard error 0.05
     noise = rng.standard_normal(400)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm.automatic.contest import Candidate, Contest
+from diffgbm.automatic.contest import TRAINED, Candidate, Contest
 from diffgbm.automatic.pool import mixed, pool_weights
-from diffgbm.automatic.samplers import better_sampler, decisive_bag, out_of_bag, sampled_by, saves
+from diffgbm.automatic.samplers import LEAST_GAIN, better_sampler, decisive_bag, out_of_bag, sampled_by, saves
 from diffgbm.bags import Rows, splits
 from diffgbm.model import FittedModel
 
@@ -87,12 +87,12 @@ def finals(contest: Contest, candidates: Sequence[Candidate], n_bags: int, sampl
     for b, cut in enumerate(cuts):
         for finalist in list(finalists):
             # the first bag of the first finalist is always trained: there is a model whatever the limit
-            if finalists[0].points and not contest.clock.fits(finalist.seconds, 0.95):
+            if finalists[0].points and not contest.clock.fits(finalist.seconds, TRAINED):
                 break
             contest.report(f"bag {b + 1} of {len(cuts)}: {finalist.candidate}")
             _train_bag(contest, finalist, b, cut)
         finalists = _still_in(contest, finalists, cuts)
-        if contest.clock.over(0.9):
+        if contest.clock.over(TRAINED):
             break
         if b == decisive:
             finalists = with_samplers(contest, finalists, cuts)
@@ -117,8 +117,8 @@ def _train_bag(contest: Contest, finalist: Finalist, b: int, cut: tuple[Rows, Ro
 def with_samplers(contest: Contest, finalists: list[Finalist], cuts: Sequence[tuple[Rows, Rows]]) -> list[Finalist]:
     """Give each finalist the sampler that suits unseen rows best, if a pool of them is the better for it.
 
-    Pools even out much of what samplers do wrong: theirs must be better by a five-hundredth of the CRPS, and by more
-    than the standard error of the difference, as each sampler must be by itself.
+    Pools even out much of what samplers do wrong: theirs must be better by a hundredth of the CRPS, and by more than
+    the standard error of the difference.
     """
     before = contest.clock.spent
     others = [_with_sampler(contest, finalist, cuts) for finalist in finalists]
@@ -132,7 +132,7 @@ def with_samplers(contest: Contest, finalists: list[Finalist], cuts: Sequence[tu
     seconds = (contest.clock.spent - before) / len(changed)
     for finalist in changed:
         contest.note(finalist.candidate, "sampler", _alone(contest, finalist, rows), seconds, contest.n_rows)
-    return others if saves(other, own, contest.weights(rows)) else finalists
+    return others if saves(other, own, contest.weights(rows), LEAST_GAIN) else finalists
 
 
 def _with_sampler(contest: Contest, finalist: Finalist, cuts: Sequence[tuple[Rows, Rows]]) -> Finalist:
