@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
@@ -40,7 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data-sets", nargs="+", choices=NAMES, default=list(NAMES), metavar="NAME")
     parser.add_argument("--bags", type=int, default=5, help="bags of each model")
     parser.add_argument("--threads", type=int, default=1, help="threads of each fit")
-    parser.add_argument("--results-dir", type=Path, default=RESULTS, help="directory of bag_mix.md")
+    parser.add_argument("--results-dir", type=Path, default=RESULTS, help="directory of the page")
+
+
+def first_folds(args: argparse.Namespace) -> Iterator[tuple[str, Fold]]:
+    """Yield fold 0 of each data set that the options name."""
+    for name in args.data_sets:
+        yield name, prepare(load(DATA_SETS[name], data_directory(args.data_dir)), 0)
 
 
 def models(bags: int, threads: int) -> dict[str, DiffGBM]:
@@ -98,8 +104,7 @@ def table(lines: Sequence[Line], bags: int) -> str:
 def run(args: argparse.Namespace) -> None:
     """Measure every table and recipe, and write the page."""
     lines = []
-    for name in args.data_sets:
-        fold = prepare(load(DATA_SETS[name], data_directory(args.data_dir)), 0)
+    for name, fold in first_folds(args):
         for recipe, model in models(args.bags, args.threads).items():
             lines += measure(name, recipe, model, fold)
             print(*lines[-len(MIXES) :], sep="\n", flush=True)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from benchmarks.automatic.summary import geometric_mean
-from benchmarks.bag_mix import NAMES, RESULTS
-from benchmarks.datasets import DATA_SETS, add_data_dir, data_directory, load
-from benchmarks.protocol import Fold, prepare
+from benchmarks.bag_mix import add_arguments, first_folds
+from benchmarks.protocol import Fold
 from diffgbm import DiffGBM
 from diffgbm.automatic.presets import RECIPES
 from diffgbm.automatic.samplers import LEAST_GAIN, SAMPLERS, saves
 from diffgbm.sampler import Sampler
 from diffgbm.training import fit_model, out_of_bag_laws
+
+__all__ = ["add_arguments", "run"]
 
 N_POINTS = 377
 """Points of the laws of test rows."""
@@ -43,15 +43,6 @@ class Line:
     unseen: float
     test: float
     taken: bool
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    add_data_dir(parser)
-    parser.add_argument("--data-sets", nargs="+", choices=NAMES, default=list(NAMES), metavar="NAME")
-    parser.add_argument("--bags", type=int, default=5, help="bags of each model")
-    parser.add_argument("--threads", type=int, default=1, help="threads of each fit")
-    parser.add_argument("--results-dir", type=Path, default=RESULTS, help="directory of sampler_choice.md")
 
 
 def models(bags: int, threads: int) -> dict[tuple[str, str], DiffGBM]:
@@ -129,8 +120,7 @@ def _summary(name: str, lines: Sequence[Line]) -> list[str]:
 def run(args: argparse.Namespace) -> None:
     """Measure every table and model, and write the page."""
     lines = []
-    for name in args.data_sets:
-        fold = prepare(load(DATA_SETS[name], data_directory(args.data_dir)), 0)
+    for name, fold in first_folds(args):
         for (recipe, guide), estimator in models(args.bags, args.threads).items():
             lines += measure(name, recipe, guide, estimator, fold)
             print(*lines[-len(SAMPLERS[recipe]) :], sep="\n", flush=True)
