@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from benchmarks.automatic.rivals import NO_RIVALS, Rivals
-from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Lines, geometric_mean, metric, own_coverage, uniform
+from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Fits, Lines, geometric_mean, metric, own_coverage, uniform
 from benchmarks.automatic.targets import targets
 from benchmarks.automatic.variants import ABLATION_DATA, FULL, REPEATED_DATA, VARIANTS
 from benchmarks.records import Record
@@ -18,18 +18,19 @@ from benchmarks.tables.value import MISSING, Column, Entry, Number, Page, Table,
 TITLE = "AutoDiffGBM on the paper's folds"
 
 _CALIBRATION = (Column("|cE|@50", fixed(3)), Column("|cE|@90", fixed(3)), Column("KS p>.05", fixed(2)))
+_SECONDS = (Column("fit (s)", fixed(0)), Column("processor (s)", fixed(0)))
 
 
 def page(records: Sequence[Record], rivals: Rivals = NO_RIVALS) -> Page:
     """Return all tables that there are lines for, with the verdict on each target."""
-    best, fast = Lines.of(records, "best"), Lines.of(records, "fast")
-    unrepeated, plain = (Lines.of(records, "best", variant, True) for variant in (FULL, "no_selection"))
+    fits = Fits.of(records)
     tables = [
-        *([comparison("auto_best", "Preset best", best, "best of nine", BEST_OF_NINE)] if best else []),
-        *([comparison("auto_fast", "Preset fast", fast, "the paper's flow row", FLOW)] if fast else []),
-        *([without_repeated(best, unrepeated, plain, rivals)] if unrepeated else []),
+        *([comparison("auto_best", "Preset best", fits.best, "best of nine", BEST_OF_NINE)] if fits.best else []),
+        *([comparison("auto_fast", "Preset fast", fits.fast, "the paper's flow row", FLOW)] if fits.fast else []),
+        *([best_without_repeated(fits, rivals)] if fits.best_unrepeated else []),
+        *([fast_without_repeated(fits, rivals)] if fits.fast_unrepeated else []),
         *(ablation(records, preset) for preset in ("best", "fast") if _has_ablation(records, preset)),
-        verdicts(best, fast, unrepeated, rivals),
+        verdicts(fits, rivals),
     ]
     return Page("auto", TITLE, tuple(tables), _notes(records))
 
@@ -57,8 +58,7 @@ def comparison(name: str, title: str, lines: Lines, label: str, reference: Mappi
         Column(label, significant(3)),
         Column("ratio", fixed(3)),
         *_CALIBRATION,
-        Column("fit (s)", fixed(0)),
-        Column("processor (s)", fixed(0)),
+        *_SECONDS,
     )
     rows = [_row(lines, data_set, reference[data_set]) for data_set in lines.data_sets]
     ratios = {name: ratio for name, ratio in lines.ratios(reference).items() if name != "naval"}
@@ -101,19 +101,26 @@ def _row(lines: Lines, data_set: str, reference: float) -> tuple[Entry, ...]:
         Number(float(np.mean(crps)), error=_standard_error(crps)),
         Number(reference),
         Number(float(np.mean(crps)) / reference),
-        Number(lines.mean(data_set, metric("coverage_error_50"))),
-        Number(lines.mean(data_set, metric("coverage_error_90"))),
-        Number(lines.mean(data_set, uniform)),
-        Number(lines.mean(data_set, lambda line: line["fit_seconds"])),
-        Number(lines.mean(data_set, lambda line: line["fit_cpu_seconds"])),
+        *_calibration(lines, data_set),
+        *_seconds(lines, data_set),
     )
 
 
-def without_repeated(best: Lines, unrepeated: Lines, plain: Lines, rivals: Rivals) -> Table:
-    """Compare tables with and without their repeated rows; the paper's tables have them.
+def _calibration(lines: Lines, data_set: str) -> tuple[Number, ...]:
+    """Entries of the columns ``_CALIBRATION``."""
+    measures = (metric("coverage_error_50"), metric("coverage_error_90"), uniform)
+    return tuple(Number(lines.mean(data_set, measure)) for measure in measures)
 
-    ``plain`` are lines of the plain flow recipe, without repeated rows too, and ``rivals`` those of the nine families.
-    """
+
+def _seconds(lines: Lines, data_set: str) -> tuple[Number, ...]:
+    """Entries of the columns ``_SECONDS``."""
+    measures = (lambda line: line["fit_seconds"], lambda line: line["fit_cpu_seconds"])
+    return tuple(Number(lines.mean(data_set, measure)) for measure in measures)
+
+
+def best_without_repeated(fits: Fits, rivals: Rivals) -> Table:
+    """Compare tables with and without their repeated rows; the paper's tables have them."""
+    best, unrepeated, plain = fits.best, fits.best_unrepeated, fits.plain
     columns = (
         Column("data set", align="l"),
         Column("folds"),
@@ -147,9 +154,7 @@ def without_repeated(best: Lines, unrepeated: Lines, plain: Lines, rivals: Rival
                 Number(crps / BEST_OF_NINE[name]),
                 *((MISSING, MISSING) if rival is None else (Number(rival[1]), Number(crps / rival[1]))),
                 *((Number(flow), Number(same / flow)) if shared else (MISSING, MISSING)),
-                Number(unrepeated.mean(name, metric("coverage_error_50"))),
-                Number(unrepeated.mean(name, metric("coverage_error_90"))),
-                Number(unrepeated.mean(name, uniform)),
+                *_calibration(unrepeated, name),
             )
         )
     note = (
@@ -159,6 +164,40 @@ def without_repeated(best: Lines, unrepeated: Lines, plain: Lines, rivals: Rival
     )
     notes = (note, *filter(None, (_rivals_note(unrepeated, rivals),)))
     return Table("auto_unrepeated", "Preset best without repeated rows", columns, tuple(rows), notes)
+
+
+def fast_without_repeated(fits: Fits, rivals: Rivals) -> Table:
+    """Compare the fast preset with the flow row, with and without repeated rows."""
+    unrepeated = fits.fast_unrepeated
+    columns = (
+        Column("data set", align="l"),
+        Column("folds"),
+        Column("CRPS", significant(3)),
+        Column("all rows", significant(3)),
+        Column("the paper's flow row, all rows", significant(3)),
+        Column("tuned flow, same rows", significant(3)),
+        Column("ratio", fixed(3)),
+        *_CALIBRATION,
+        *_SECONDS,
+    )
+    rows = []
+    for name in unrepeated.data_sets:
+        folds = unrepeated.folds(name)
+        crps, flow = unrepeated.mean(name, metric("crps")), rivals.flow(name, folds)
+        rows.append(
+            (
+                name,
+                _runs(folds),
+                Number(crps),
+                Number(fits.fast.mean(name, metric("crps"), [f for f in folds if (name, f) in fits.fast.by_place])),
+                Number(FLOW[name]),
+                *((MISSING, MISSING) if flow is None else (Number(flow), Number(crps / flow))),
+                *_calibration(unrepeated, name),
+                *_seconds(unrepeated, name),
+            )
+        )
+    note = "Tuned flow is the flow row as the protocol tuned it (`python -m benchmarks auto --rivals`)."
+    return Table("auto_fast_unrepeated", "Preset fast without repeated rows", columns, tuple(rows), (note,))
 
 
 def _rivals_note(unrepeated: Lines, rivals: Rivals) -> str:
@@ -226,11 +265,11 @@ def ablation(records: Sequence[Record], preset: str) -> Table:
     )
 
 
-def verdicts(best: Lines, fast: Lines, unrepeated: Lines, rivals: Rivals) -> Table:
+def verdicts(fits: Fits, rivals: Rivals) -> Table:
     """Say of each target whether it is met."""
     columns = (Column("target", align="l"), Column("measured"), Column("", align="l"))
-    rows = tuple((target.text, target.measured, target.state) for target in targets(best, fast, unrepeated, rivals))
-    together = [best.coverage_error_together(level) for level in (50, 90)]
+    rows = tuple((target.text, target.measured, target.state) for target in targets(fits, rivals))
+    together = [fits.best.coverage_error_together(level) for level in (50, 90)]
     left = "incomplete: data sets are missing that could still change the answer."
     notes = (
         *([left] if "incomplete" in {row[2] for row in rows} else []),

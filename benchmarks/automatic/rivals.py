@@ -46,6 +46,10 @@ class Rivals:
                 found.setdefault(line["family"], {})[line["fold"]] = line["metrics"]["crps"]
         return {family: float(np.mean(list(of.values()))) for family, of in found.items() if set(of) == set(folds)}
 
+    def flow(self, data_set: str, folds: Collection[int]) -> float | None:
+        """CRPS of the tuned flow."""
+        return self.crps(data_set, folds).get("flow_vp")
+
     def best(self, data_set: str, folds: Collection[int]) -> tuple[str, float] | None:
         """Return the best family and its CRPS."""
         scores = self.crps(data_set, folds)

@@ -140,6 +140,36 @@ class Lines:
         return out
 
 
+@dataclass(frozen=True)
+class Fits:
+    """What is compared: both presets, on whole tables and without repeated rows.
+
+    Attributes
+    ----------
+    best, fast : Lines
+        On whole tables.
+    best_unrepeated, fast_unrepeated : Lines
+        Without repeated rows.
+    plain : Lines
+        The plain flow recipe, without repeated rows.
+    """
+
+    best: Lines
+    fast: Lines
+    best_unrepeated: Lines
+    fast_unrepeated: Lines
+    plain: Lines
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> Fits:
+        """Take the lines of each kind."""
+        whole, unrepeated = (
+            [Lines.of(records, preset, deduplicated=without) for preset in ("best", "fast")]
+            for without in (False, True)
+        )
+        return cls(*whole, *unrepeated, Lines.of(records, "best", "no_selection", True))
+
+
 def geometric_mean(values: Iterable[float]) -> float:
     """Geometric mean; NaN of nothing."""
     logs = [math.log(value) for value in values]
