@@ -64,10 +64,15 @@ def test_tuned_families_are_fitted_to_single_rows_and_lines_are_kept(selected, t
     assert len(said) == 4
     run_rivals([("wine", TABLE)], (2,), tmp_path, said.append, families=families(), force=True, **options)
     assert len(said) == 6
-    best = Rivals.read(tmp_path).best("wine", [1, 2])
-    expected = np.mean([line["metrics"]["crps"] for line in lines if line["family"] == best[0]])
-    assert best[1] == pytest.approx(expected)
-    assert Rivals.read(tmp_path).best("wine", [1, 2, 3]) is None
+    made = Rivals.read(tmp_path)
+    mean = {
+        name: np.mean([line["metrics"]["crps"] for line in lines if line["family"] == name])
+        for name in ("published", "ibug")
+    }
+    assert made.crps("wine", [1, 2]) == pytest.approx(mean)
+    assert made.best("wine", [1, 2]) == pytest.approx(min(mean.values()))
+    assert made.best("wine", [1, 2, 3]) is None
+    assert made.flow("wine", [1, 2]) is None
 
 
 def test_a_family_that_fails_does_not_stop_the_others(selected, tmp_path):

@@ -152,7 +152,7 @@ def best_without_repeated(fits: Fits, rivals: Rivals) -> Table:
                 Number(best.mean(name, metric("crps"), both)),
                 Number(BEST_OF_NINE[name]),
                 Number(crps / BEST_OF_NINE[name]),
-                *((MISSING, MISSING) if rival is None else (Number(rival[1]), Number(crps / rival[1]))),
+                *((MISSING, MISSING) if rival is None else (Number(rival), Number(crps / rival))),
                 *((Number(flow), Number(same / flow)) if shared else (MISSING, MISSING)),
                 *_calibration(unrepeated, name),
             )

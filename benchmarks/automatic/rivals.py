@@ -50,10 +50,9 @@ class Rivals:
         """CRPS of the tuned flow."""
         return self.crps(data_set, folds).get("flow_vp")
 
-    def best(self, data_set: str, folds: Collection[int]) -> tuple[str, float] | None:
-        """Return the best family and its CRPS."""
-        scores = self.crps(data_set, folds)
-        return min(scores.items(), key=lambda item: item[1]) if scores else None
+    def best(self, data_set: str, folds: Collection[int]) -> float | None:
+        """CRPS of the best family."""
+        return min(self.crps(data_set, folds).values(), default=None)
 
 
 NO_RIVALS = Rivals()

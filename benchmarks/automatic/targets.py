@@ -50,7 +50,7 @@ def targets(fits: Fits, rivals: Rivals = NO_RIVALS) -> list[Target]:
         _on_same_rows(
             "best, repeated rows removed: CRPS at most the best of nine on the same rows, on 3 of 3",
             fits.best_unrepeated,
-            lambda name, folds: None if (found := rivals.best(name, folds)) is None else found[1],
+            rivals.best,
         ),
         _on_same_rows(
             "fast, repeated rows removed: CRPS at most the tuned flow's on the same rows, on 3 of 3",
