@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "scale": "benchmarks.scale",
     "study": "benchmarks.paper_studies.command",
     "tables": "benchmarks.tables.command",
+    "time-limits": "benchmarks.time_limits",
     "tune": "benchmarks.tune",
 }
 
