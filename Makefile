@@ -23,7 +23,7 @@ $(VENV)/.installed-%: pyproject.toml
 
 demo: $(VENV)/.installed-demo ## learn p(y | x) on embedded data, print scores, save demo.png
 	@echo "== demo: fits two tables, scores them beside a constant-variance baseline, saves demo.png"
-	@$(BIN)/python -m diffgbm.demo
+	@$(BIN)/python -m diffgbm.cli.demo
 
 test: $(VENV)/.installed-test ## run the tests
 	@echo "== tests"

@@ -15,7 +15,7 @@ from benchmarks.datasets import DataSetError
 from benchmarks.layout import ResultsError
 
 COMMANDS: dict[str, str] = {
-    "accuracy-of-laws": "benchmarks.accuracy_of_laws",
+    "accuracy-of-distributions": "benchmarks.accuracy_of_distributions",
     "auto": "benchmarks.automatic.command",
     "bag-mix": "benchmarks.bag_mix",
     "chunks": "benchmarks.chunks",

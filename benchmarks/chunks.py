@@ -22,7 +22,7 @@ from benchmarks import provenance
 from benchmarks.datasets import ROOT
 from benchmarks.layout import ResultsError
 from benchmarks.records import Record, append, latest
-from diffgbm.optional import need
+from diffgbm._util.optional import need
 
 RESULTS = ROOT / "benchmarks" / "results"
 KEY = ("format", "rows")
@@ -130,7 +130,7 @@ def measure(model: Path, folder: Path, ending: str, rows: int) -> Record:
 
 def table(records: Sequence[Record]) -> str:
     """Write the records as Markdown."""
-    from diffgbm.commands import LAW_POINTS, PIECE
+    from diffgbm.cli.commands import DISTRIBUTION_POINTS, PIECE
 
     lines = [
         "# Predicting files larger than memory",
@@ -139,7 +139,7 @@ def table(records: Sequence[Record]) -> str:
         f"interval of each row; flow recipe, {MODEL['n_estimators']} trees, eight numbers and a text column, Parquet "
         f"in groups of {GROUP:,} rows. Peak memory includes Python and all libraries, which is nearly all of it in the "
         "smallest file; a piece of "
-        f"{PIECE // LAW_POINTS:,} rows at a time is the rest.",
+        f"{PIECE // DISTRIBUTION_POINTS:,} rows at a time is the rest.",
         "",
         "| file | rows | input, MB | output, MB | peak memory, MB | seconds | processor seconds |",
         "|---" * 7 + "|",

@@ -19,7 +19,7 @@ from benchmarks import provenance
 from benchmarks.cluster_plan import plan
 from benchmarks.datasets import ROOT
 from benchmarks.records import Record, append, latest
-from diffgbm.optional import need
+from diffgbm._util.optional import need
 
 RESULTS = ROOT / "benchmarks" / "results"
 WORKERS = (1, 2)
@@ -84,7 +84,7 @@ def measure(workers: int, rows: int) -> Record:
         for ask, options in ((local.predict_interval, {}), (local.sample, {"n_samples": 2, "seed": 0})):
             client.run(ask, np.zeros((64, COLUMNS)), **options)
         _, alone = cost(client, lambda: DaskDiffGBM.flow(**{**MODEL, "residualize": "off"}).fit(X, y, client=client))
-        model, guided = cost(client, lambda: DaskDiffGBM.flow(**MODEL).fit(X, y, client=client))
+        model, with_first_stage = cost(client, lambda: DaskDiffGBM.flow(**MODEL).fit(X, y, client=client))
         interval, samples = model.predict_interval(X), model.sample(X, SAMPLES, seed=0).mean(axis=0)
         _, predicted = cost(client, lambda: client.compute(interval).result())
         _, sampled = cost(client, lambda: client.compute(samples).result())
@@ -97,7 +97,7 @@ def measure(workers: int, rows: int) -> Record:
         "folds": FOLDS,
         "samples": SAMPLES,
         "fit_without_mean": alone,
-        "fit": guided,
+        "fit": with_first_stage,
         "interval": predicted,
         "sample": sampled,
         "versions": provenance.versions(("lightgbm", "dask", "distributed")),

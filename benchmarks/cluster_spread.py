@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from benchmarks.layout import ResultsError
-from diffgbm.optional import need
+from diffgbm._util.optional import need
 
 Unit = TypeVar("Unit")
 Result = TypeVar("Result")

@@ -13,10 +13,10 @@ from typing import Any, Protocol
 
 import numpy as np
 import scoringrules
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
-Array = NDArray[np.float64]
+from diffgbm._util.types import Array
 
 N_ANGLES = 256
 """Directions in which the energy score is averaged; the rule converges geometrically."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm.optional import need
-from diffgbm.whole_files import replacing
+from diffgbm._util.atomic_files import replacing
+from diffgbm._util.optional import need
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from benchmarks.originals import Array, Original
 from benchmarks.table_files import DataSet, DataSetError, Table, read, verify, write
-from diffgbm.optional import need
+from diffgbm._util.optional import need
 
 CACHE_VARIABLE = "DIFFGBM_CACHE"
 OFFLINE_VARIABLE = "DIFFGBM_OFFLINE"

@@ -13,7 +13,6 @@ from functools import cache
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks import configs, provenance, records
 from benchmarks.configs import Config
@@ -24,8 +23,7 @@ from benchmarks.protocol import Fold, prepare, seeds
 from benchmarks.records import Record
 from benchmarks.table_files import Table
 from diffgbm import metrics
-
-Array = NDArray[np.float64]
+from diffgbm._util.types import Array
 
 N_SAMPLES = 200
 """Samples for each test row."""

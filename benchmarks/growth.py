@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.datasets import DATA_SETS, ROOT, add_data_dir, data_directory, load
 from benchmarks.protocol import Fold, prepare
 from diffgbm import DiffGBM
-from diffgbm.optional import need
+from diffgbm._util.optional import need
 
 RESULTS = ROOT / "benchmarks" / "results"
 FIGURE = ROOT / "docs" / "_static" / "growth.png"

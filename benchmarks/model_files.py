@@ -31,7 +31,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "flow, 300 x 31": lambda: DiffGBM.flow(n_estimators=300, num_leaves=31, **COMMON),
     "EDM, 1000 x 255": lambda: DiffGBM(n_estimators=1000, num_leaves=255, max_bin=1023, **COMMON),
     "flow, stack subtracted, mean and cdf given, 3 bags, 300 x 31": lambda: DiffGBM.flow(
-        n_estimators=300, num_leaves=31, residualize="stack", guide_features=["mean", "cdf"], n_bags=3, **COMMON
+        n_estimators=300, num_leaves=31, residualize="stack", first_stage_features=["mean", "cdf"], n_bags=3, **COMMON
     ),
     'AutoDiffGBM("fast")': lambda: AutoDiffGBM(preset="fast", time_limit=120, seed=0, n_jobs=1),
 }
@@ -67,7 +67,7 @@ def table_of(rows: int) -> tuple[Any, Any]:
     return X, y
 
 
-def without_laws(model: Any) -> Any:
+def without_distributions(model: Any) -> Any:
     """The same model without its out-of-bag laws."""
     light = copy(model)
     for name in ("oob_distribution_", "oob_rows_"):
@@ -79,7 +79,7 @@ def measure(name: str, make: Callable[[], Any], rows: int, repeats: int) -> dict
     """Measure one model; its loaded twin must draw the same samples."""
     print(f"model-files: fitting {name}", file=sys.stderr, flush=True)
     X, y = table_of(rows)
-    model, X = without_laws(make().fit(X, y)), X[:100]
+    model, X = without_distributions(make().fit(X, y)), X[:100]
     with tempfile.TemporaryDirectory() as folder:
         file, pickled = Path(folder) / "m.dgbm", Path(folder) / "m.pkl"
 

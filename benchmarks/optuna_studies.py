@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.locks import held, is_held, lock
-from diffgbm.optional import need
+from diffgbm._util.optional import need
 
 MOST_DEATHS = 3
 """Workers that may die at one place before it counts as a failed trial."""
 
 
 @dataclass(frozen=True)
-class Standing:
+class StudyStatus:
     """What a study has spent: trials by outcome, trials at work now, and the seconds of those that ended."""
 
     finite: int = 0
@@ -45,8 +45,8 @@ class Standing:
 
     def has_room(self, target: int, minutes: float | None) -> bool:
         """Whether another trial may begin while those at work may all turn out finite, or all fail."""
-        if_finite = Standing(self.finite + self.running, self.failed, 0, self.seconds)
-        if_failed = Standing(self.finite, self.failed + self.running, 0, self.seconds)
+        if_finite = StudyStatus(self.finite + self.running, self.failed, 0, self.seconds)
+        if_failed = StudyStatus(self.finite, self.failed + self.running, 0, self.seconds)
         return not if_finite.is_spent(target, minutes) and not if_failed.is_spent(target, minutes)
 
 
@@ -71,11 +71,11 @@ class Study:
     journal: Path
     worker: str
 
-    def standing(self) -> Standing:
+    def status(self) -> StudyStatus:
         """Count the trials; those that a dead worker left, and those that wait, are none."""
         states = need("optuna").trial.TrialState
         counted = [trial for trial in self.optuna.get_trials(deepcopy=False) if _counts(trial)]
-        return Standing(
+        return StudyStatus(
             sum(trial.state == states.COMPLETE for trial in counted),
             sum(trial.state == states.FAIL for trial in counted),
             sum(trial.state == states.RUNNING for trial in counted),
@@ -93,11 +93,11 @@ class Study:
         optuna = need("optuna")
         with held(self.journal.with_suffix(".claim.lock")):
             self._close_abandoned()
-            standing = self.standing()
-            if not standing.has_room(target, minutes):
+            status = self.status()
+            if not status.has_room(target, minutes):
                 return None
             self._enqueue(corners)
-            place = standing.finite + standing.failed + standing.running
+            place = status.finite + status.failed + status.running
             state = np.random.SeedSequence([*seed, place]).generate_state(1)[0]
             self.optuna.sampler = optuna.samplers.TPESampler(seed=int(state))
             trial = self.optuna.ask()

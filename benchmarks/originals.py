@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from diffgbm.optional import need
+from diffgbm._util.optional import need
+from diffgbm._util.types import Array
 
-Array = NDArray[np.float64]
 Reader = Callable[[bytes], Iterator[Array]]
 
 UCI = "https://archive.ics.uci.edu/static/public/"

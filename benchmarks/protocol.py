@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.datasets import Table
-
-Array = NDArray[np.float64]
-Rows = NDArray[np.intp]
+from diffgbm._util.types import Array, Rows
 
 MASTER_SEED = 0
 N_FOLDS = 6

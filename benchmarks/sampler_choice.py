@@ -12,10 +12,10 @@ from benchmarks.automatic.summary import geometric_mean
 from benchmarks.bag_mix import add_arguments, first_folds
 from benchmarks.protocol import Fold
 from diffgbm import DiffGBM
-from diffgbm.automatic.presets import RECIPES
-from diffgbm.automatic.samplers import LEAST_GAIN, SAMPLERS, saves
-from diffgbm.sampler import Sampler
-from diffgbm.training import fit_model, out_of_bag_laws
+from diffgbm.auto.presets import RECIPES
+from diffgbm.auto.sampler_choice import LEAST_GAIN, SAMPLERS, saves
+from diffgbm.diffusion.sampler import Sampler
+from diffgbm.fitting.training import fit_model, out_of_bag_distributions
 
 __all__ = ["add_arguments", "run"]
 
@@ -49,28 +49,30 @@ def models(bags: int, threads: int) -> dict[tuple[str, str], DiffGBM]:
     """Return each recipe with and without a mean subtracted, as a mixture of bags."""
     shared = {"seed": 0, "n_jobs": threads, "n_bags": bags, "bag_mix": "mixture"}
     return {
-        (recipe, guide): DiffGBM(**{**RECIPES[recipe], **shared, "residualize": guide})
+        (recipe, first_stage): DiffGBM(**{**RECIPES[recipe], **shared, "residualize": first_stage})
         for recipe in SAMPLERS
-        for guide in ("mean", "off")
+        for first_stage in ("mean", "off")
     }
 
 
-def measure(data_set: str, recipe: str, guide: str, estimator: DiffGBM, fold: Fold) -> list[Line]:
+def measure(data_set: str, recipe: str, first_stage: str, estimator: DiffGBM, fold: Fold) -> list[Line]:
     """Train once, and sample in every way."""
     model, training = fit_model(estimator.get_params(deep=False), fold.X_train, fold.y_train, None, None, "DiffGBM")
     y_test = (fold.y_test - fold.response.mean) / fold.response.scale
     threads = estimator.n_jobs
 
     def scores(sampler: Sampler) -> tuple[np.ndarray, np.ndarray]:
-        unseen = out_of_bag_laws(model, training, sampler, threads).crps(fold.y_train)
-        return unseen, model.law(fold.X_test, sampler, N_POINTS, threads=threads).crps(y_test)
+        unseen = out_of_bag_distributions(model, training, sampler, threads).crps(fold.y_train)
+        return unseen, model.distribution(fold.X_test, sampler, N_POINTS, threads=threads).crps(y_test)
 
     own, own_test = scores(model.recipe.sampler)
     lines = []
     for sampler in SAMPLERS[recipe]:
         other, test = scores(sampler)
         ratios = float(other.mean() / own.mean()), float(test.mean() / own_test.mean())
-        lines.append(Line(data_set, f"{recipe}, {guide}", str(sampler), *ratios, saves(other, own, None, LEAST_GAIN)))
+        lines.append(
+            Line(data_set, f"{recipe}, {first_stage}", str(sampler), *ratios, saves(other, own, None, LEAST_GAIN))
+        )
     return lines
 
 
@@ -121,8 +123,8 @@ def run(args: argparse.Namespace) -> None:
     """Measure every table and model, and write the page."""
     lines = []
     for name, fold in first_folds(args):
-        for (recipe, guide), estimator in models(args.bags, args.threads).items():
-            lines += measure(name, recipe, guide, estimator, fold)
+        for (recipe, first_stage), estimator in models(args.bags, args.threads).items():
+            lines += measure(name, recipe, first_stage, estimator, fold)
             print(*lines[-len(SAMPLERS[recipe]) :], sep="\n", flush=True)
     path = args.results_dir / "sampler_choice.md"
     path.write_text(table(lines, args.bags), encoding="utf-8")

@@ -28,8 +28,8 @@ from benchmarks.peers.recipes import OURS, PACKAGES, RELEASED
 from benchmarks.protocol import prepare
 from benchmarks.records import Record, append, latest
 from benchmarks.scale_page import figure, table
-from diffgbm.metrics import crps
-from diffgbm.optional import need
+from diffgbm._util.optional import need
+from diffgbm.metrics.scores import crps
 
 RESULTS = ROOT / "benchmarks" / "results"
 RUNNER = Path(__file__).with_name("scale_runner.py")

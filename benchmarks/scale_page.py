@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.peers.recipes import OURS, RELEASED
 from benchmarks.records import Record
-from diffgbm.optional import need
+from diffgbm._util.optional import need
 
 NAMES = {OURS: "this package", RELEASED: "released"}
 

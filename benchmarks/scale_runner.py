@@ -38,7 +38,7 @@ STAGES = {
     "data sets": ("diffgbm/boosting.py", "_dataset"),
     "all boosting": ("diffgbm/boosting.py", "train_boosters"),
     "evaluation": ("lightgbm/basic.py", "eval_valid"),
-    "first stage": ("diffgbm/guides/__init__.py", "fit_guide"),
+    "first stage": ("diffgbm/guides/__init__.py", "fit_first_stage"),
     "fit": ("diffgbm/training.py", "fit_model"),
 }
 """Functions whose time, with all that they call, says where a fit spends it."""

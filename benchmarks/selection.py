@@ -19,9 +19,9 @@ from benchmarks.families.base import Family
 from benchmarks.layout import PROTOCOL, ResultsError
 from benchmarks.protocol import EVALUATION_FOLDS, MASTER_SEED
 from benchmarks.spread import cores
-from benchmarks.synthetic import LAWS
+from benchmarks.synthetic import DISTRIBUTIONS
 from benchmarks.table_files import DataSetError, Table
-from diffgbm.errors import known
+from diffgbm._util.errors import known
 
 REGISTRY = "benchmarks.families:FAMILIES"
 """Where families are looked up by name: a module and the name of a mapping in it."""
@@ -29,7 +29,7 @@ REGISTRY = "benchmarks.families:FAMILIES"
 SYNTHETIC = "heteroscedastic_nonlinear"
 """A law that takes the place of a data set that cannot be had."""
 
-LAW_ROWS = 300
+DISTRIBUTION_ROWS = 300
 """Rows that are drawn of a law."""
 
 
@@ -81,7 +81,7 @@ def add_selectors(parser: argparse.ArgumentParser) -> None:
         "--data-sets",
         nargs="+",
         metavar="NAME",
-        help=f"data sets, or synthetic laws of {LAW_ROWS} rows; default: all data sets that can be had",
+        help=f"data sets, or synthetic laws of {DISTRIBUTION_ROWS} rows; default: all data sets that can be had",
     )
     parser.add_argument("--families", nargs="+", metavar="NAME", help="default: all whose packages are installed")
     parser.add_argument(
@@ -172,12 +172,12 @@ def load_table(name: str, directory: Path | None) -> Table:
     """Read a data set, or draw a table of a law; once in a process."""
     if name in DATA_SETS:
         return load(DATA_SETS[name], directory)
-    return LAWS[name].draw(LAW_ROWS, np.random.default_rng(MASTER_SEED))
+    return DISTRIBUTIONS[name].draw(DISTRIBUTION_ROWS, np.random.default_rng(MASTER_SEED))
 
 
 def table_names() -> list[str]:
     """Return what ``--data-sets`` takes: the data sets, and the laws of one response."""
-    return [*DATA_SETS, *(name for name, law in LAWS.items() if law.n_outputs == 1)]
+    return [*DATA_SETS, *(name for name, distribution in DISTRIBUTIONS.items() if distribution.n_outputs == 1)]
 
 
 def _known(option: str, name: str, names: Mapping[str, object] | Sequence[str]) -> str:

@@ -10,18 +10,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from benchmarks.conditionals import Conditional, Gamma, Normal, Student, TwoNormals, TwoResponses
 from benchmarks.table_files import Table
-
-Array = NDArray[np.float64]
+from diffgbm._util.types import Array
 
 N_FEATURES = 2
 
 
 @dataclass(frozen=True)
-class Law:
+class KnownDistribution:
     """A distribution of (x, y).
 
     Attributes
@@ -110,14 +109,18 @@ def _two_outputs(X: Array) -> Conditional:
     return TwoResponses(location, scale, 0.9 * np.cos(np.pi * X[:, 1]))
 
 
-_LAWS = (
-    Law("homoscedastic", "N(sin(2 pi x1) + x2, 0.3^2)", _homoscedastic),
-    Law("heteroscedastic_linear", "N(sin(3 x1), (0.1 + 0.9 x1)^2)", _heteroscedastic_linear),
-    Law("heteroscedastic_nonlinear", "N(2 x1, (0.1 + 0.8 sin(pi x1)^2 x2)^2)", _heteroscedastic_nonlinear),
-    Law("student_t", "sin(3 x1) + x2 + (0.2 + 0.3 x1) t_4", _student_t),
-    Law("skewed", "Gamma(shape 1 + 4 x1, scale 0.5 + x2)", _skewed),
-    Law("bimodal", "N(b, 0.2^2) with probability 0.3 + 0.4 x2, else N(-b, 0.2^2); b = 0.5 + 2 x1", _bimodal),
-    Law(
+_DISTRIBUTIONS = (
+    KnownDistribution("homoscedastic", "N(sin(2 pi x1) + x2, 0.3^2)", _homoscedastic),
+    KnownDistribution("heteroscedastic_linear", "N(sin(3 x1), (0.1 + 0.9 x1)^2)", _heteroscedastic_linear),
+    KnownDistribution(
+        "heteroscedastic_nonlinear", "N(2 x1, (0.1 + 0.8 sin(pi x1)^2 x2)^2)", _heteroscedastic_nonlinear
+    ),
+    KnownDistribution("student_t", "sin(3 x1) + x2 + (0.2 + 0.3 x1) t_4", _student_t),
+    KnownDistribution("skewed", "Gamma(shape 1 + 4 x1, scale 0.5 + x2)", _skewed),
+    KnownDistribution(
+        "bimodal", "N(b, 0.2^2) with probability 0.3 + 0.4 x2, else N(-b, 0.2^2); b = 0.5 + 2 x1", _bimodal
+    ),
+    KnownDistribution(
         "two_outputs",
         "normal: means sin(3 x1) and x2 - x1, deviations 0.2 + 0.3 x1 and 0.3, correlation 0.9 cos(pi x2)",
         _two_outputs,
@@ -125,5 +128,5 @@ _LAWS = (
     ),
 )
 
-LAWS: dict[str, Law] = {law.name: law for law in _LAWS}
+DISTRIBUTIONS: dict[str, KnownDistribution] = {distribution.name: distribution for distribution in _DISTRIBUTIONS}
 """The laws by name."""

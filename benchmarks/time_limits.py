@@ -15,7 +15,7 @@ from benchmarks.datasets import DATA_SETS, add_data_dir
 from benchmarks.protocol import Fold
 from benchmarks.spread import cores
 from diffgbm import AutoDiffGBM
-from diffgbm.automatic import presets
+from diffgbm.auto import presets
 
 NAMES = ("yacht", "wine", "power_plant", "protein")
 PRESETS = ("fast", "best")

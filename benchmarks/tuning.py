@@ -16,10 +16,10 @@ from benchmarks import configs, provenance
 from benchmarks.configs import Budget, Config
 from benchmarks.families.base import Family
 from benchmarks.layout import Layout
-from benchmarks.optuna_studies import Standing, Study, open_study
+from benchmarks.optuna_studies import Study, StudyStatus, open_study
 from benchmarks.protocol import MASTER_SEED, TUNING_FOLD, Fold, prepare, seeds
 from benchmarks.table_files import Table
-from diffgbm.metrics import crps
+from diffgbm.metrics.scores import crps
 
 N_SAMPLES = 100
 """Samples for each validation row."""
@@ -92,14 +92,14 @@ def tune(
             if trial is None:
                 break
             _attempt(study, trial, family, fold, threads, clock)
-        standing = study.standing()
-        if not standing.is_spent(target, budget.minutes):
+        status = study.status()
+        if not status.is_spent(target, budget.minutes):
             state: Literal["shared", "stopped"] = "stopped" if stop() else "shared"
-            return Outcome(state, None, f"{standing.finite} of {target} trials so far")
+            return Outcome(state, None, f"{status.finite} of {target} trials so far")
         best = study.best()
         if best is None:
-            return Outcome("failed", None, f"all {standing.failed} trials failed; the last: {study.last_error()}")
-    config = _config(data_set, family, best, target, standing, budget)
+            return Outcome("failed", None, f"all {status.failed} trials failed; the last: {study.last_error()}")
+    config = _config(data_set, family, best, target, status, budget)
     configs.write(path, config)
     return Outcome("tuned", config, _summary(config))
 
@@ -130,7 +130,7 @@ def _attempt(study: Study, trial: Any, family: Family, fold: Fold, threads: int,
 
 def _covers(config: Config, target: int, minutes: float | None) -> bool:
     """Whether a configuration was selected with at least this budget, as far as its file says."""
-    spent = Standing(config.n_trials_finite, config.n_trials_failed, 0, config.seconds)
+    spent = StudyStatus(config.n_trials_finite, config.n_trials_failed, 0, config.seconds)
     return spent.is_spent(target, minutes)
 
 
@@ -139,7 +139,7 @@ def _config(
     family: Family,
     best: tuple[dict[str, Any], float],
     target: int,
-    standing: Standing,
+    status: StudyStatus,
     budget: Budget,
 ) -> Config:
     params, score = best
@@ -149,10 +149,10 @@ def _config(
         params=params,
         validation_crps=score,
         n_trials_target=target,
-        n_trials_finite=standing.finite,
-        n_trials_failed=standing.failed,
+        n_trials_finite=status.finite,
+        n_trials_failed=status.failed,
         budget=asdict(budget),
-        seconds=round(standing.seconds, 3),
+        seconds=round(status.seconds, 3),
         versions=provenance.versions((*family.packages, "optuna")),
         commit=provenance.commit(),
         source_hash=provenance.source_hash(),

@@ -37,9 +37,12 @@ model = DiffGBM(residualize="off", n_estimators=250, min_child_samples=300, lear
 # The law of three rows, and what can be asked of it. The true probability of the upper branch is 0.65 everywhere.
 
 rows = np.array([[0.1], [0.55], [0.95]])
-law = model.predict_distribution(rows, grid=1597)  # many points: a smooth density
+distribution = model.predict_distribution(rows, grid=1597)  # many points: a smooth density
 for x, mean, near, above in zip(
-    rows[:, 0], law.mean(), law.prob_between(law.mean() - 0.2, law.mean() + 0.2), law.sf(0.0)
+    rows[:, 0],
+    distribution.mean(),
+    distribution.prob_between(distribution.mean() - 0.2, distribution.mean() + 0.2),
+    distribution.sf(0.0),
 ):
     print(f"x = {x:.2f}: mean {mean:.2f}; P(within 0.2 of the mean) = {near:.2f}; P(y > 0) = {above:.2f}")
 
@@ -55,7 +58,7 @@ left.plot(X[:900, 0], y[:900], "o", color="0.25", markersize=1.6, markeredgewidt
 left.plot(x, model.predict(x[:, None]), color="#D55E00", lw=1.6, label="mean")
 left.set(xlabel="x", ylabel="y", ylim=(-3.2, 3.2), title="learned density")
 left.legend(frameon=False, loc="upper left")
-densities(law, ax=right)
+densities(distribution, ax=right)
 right.legend([f"x = {v:.2f}" for v in rows[:, 0]], frameon=False)
 right.set(title="three rows", xlabel="y")
 

@@ -23,12 +23,12 @@ X, X_new, y, y_new = train_test_split(X, y, test_size=0.4, random_state=0)
 
 settings = {"n_estimators": 120, "num_leaves": 31, "min_child_samples": 5, "early_stopping_rounds": None}
 eager = DiffGBM.published(**settings, n_jobs=1, seed=0).fit(X, y)
-law = eager.predict_distribution(X_new)
+distribution = eager.predict_distribution(X_new)
 
 figure, panels = plt.subplots(1, 3, figsize=(12.5, 4), layout="constrained")
-pit_histogram(law, y_new, bins=10, ax=panels[0])
-reliability(law, y_new, ax=panels[1])
-coverage_by_spread(law, y_new, bins=4, ax=panels[2])
+pit_histogram(distribution, y_new, bins=10, ax=panels[0])
+reliability(distribution, y_new, ax=panels[1])
+coverage_by_spread(distribution, y_new, bins=4, ax=panels[2])
 panels[0].set_title("PIT: a trough says too narrow")
 panels[1].set_title("reliability: below the diagonal")
 panels[2].set_title("90% intervals, by predicted spread")
@@ -36,8 +36,8 @@ panels[2].set_title("90% intervals, by predicted spread")
 # %%
 # The same in numbers:
 
-print(f"coverage of 90% intervals: {metrics.coverage(law, y_new, 0.9):.1%} of {len(y_new)} new rows")
-print(f"Kolmogorov-Smirnov test of uniform PIT values: p = {metrics.pit_ks(law, y_new).pvalue:.1g}")
+print(f"coverage of 90% intervals: {metrics.coverage(distribution, y_new, 0.9):.1%} of {len(y_new)} new rows")
+print(f"Kolmogorov-Smirnov test of uniform PIT values: p = {metrics.pit_ks(distribution, y_new).pvalue:.1g}")
 
 # %%
 # Two remedies. Leave the trees less freedom, as the flow recipe with large leaves does; or calibrate: conformal

@@ -38,9 +38,9 @@ print(f"inside the 90% interval: {np.mean((lower <= y_new) & (y_new <= upper)):.
 # The picture shows how different the intervals are that make up this average: the law is asked once, and gives all of
 # them.
 
-law = model.predict_distribution(X_new)
+distribution = model.predict_distribution(X_new)
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), width_ratios=[1.6, 1], layout="constrained")
-fan(X_new[:, 0], law, y_new, ax=left)
+fan(X_new[:, 0], distribution, y_new, ax=left)
 left.set(xlabel="wind, m/s", ylabel="power, MW", xlim=(0, 20), title="median and intervals of new rows")
 order = np.argsort(X_new[:, 0])
 right.plot(X_new[order, 0], (upper - lower)[order], color="#D55E00", lw=1.5)
@@ -53,4 +53,4 @@ right.spines[["top", "right"]].set_visible(False)
 
 q = model.predict_quantiles(X_new, [0.05, 0.25, 0.5, 0.75, 0.95])
 print("quantiles increase in every row:", bool((np.diff(q, axis=1) >= 0).all()))
-print(f"CRPS {metrics.crps(law, y_new).mean():.3f} MW, skill {metrics.crpss(law, y_new, y):.2f}")
+print(f"CRPS {metrics.crps(distribution, y_new).mean():.3f} MW, skill {metrics.crpss(distribution, y_new, y):.2f}")

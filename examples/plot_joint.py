@@ -34,8 +34,8 @@ model = DiffGBM(residualize="off", n_estimators=200, min_child_samples=100, n_jo
 # One dry and one wet day. ``predict_distribution`` gives joint laws; ``law["boots"]`` is the law of one response.
 
 two_days = pd.DataFrame({"rain": [0.05, 0.95]})
-law = model.predict_distribution(two_days)
-correlation = law.correlation()[:, 0, 1]
+distribution = model.predict_distribution(two_days)
+correlation = distribution.correlation()[:, 0, 1]
 print("learned correlation: dry %.2f, wet %.2f (truth: %.2f, %.2f)" % (*correlation, 0.9 * 0.05, 0.9 * 0.95))
 
 # %%

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-COMMANDS = ("fuzz-model", "fuzz-forest", "soak", "kills", "package", "audit", "page")
+COMMANDS = ("fuzz-model", "fuzz-forest", "soak", "kills", "package", "audit", "page", "digests")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -19,12 +19,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--kills", type=int, default=50, help="of each case")
     parser.add_argument("--cases", nargs="*", help="to be killed; all if none is named")
     parser.add_argument("--quick", action="store_true", help="do not write the figures down")
+    parser.add_argument("--only", nargs="*", metavar="NAME", help="cases of digests; all if none is named")
+    parser.add_argument("--output", metavar="FILE", help="where digests are written")
+    parser.add_argument("--compare", metavar="FILE", help="digests that must be found again")
+    parser.add_argument("--ignore", nargs="*", default=(), metavar="WORD", help="ends of parts that are not compared")
     args = parser.parse_args(argv)
     if args.command == "page":
         from reliability import page
 
         page.write()
         return 0
+    if args.command == "digests":
+        from reliability import digests
+
+        return digests.run(args.only, args.output, args.compare, args.ignore)
     figures = _figures(args)
     print(json.dumps(figures))
     return int(bool(figures.get("findings")) or not figures.get("flat", True))

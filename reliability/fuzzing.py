@@ -28,7 +28,7 @@ MOST_MEMORY = 2048
 MOST_SECONDS = 60
 """For one input, on a machine that does other things as well."""
 INSTRUMENTED = {
-    "model": ["diffgbm.persistence", "diffgbm.model_files", "diffgbm.engine.check", "diffgbm.engine.forest"],
+    "model": ["diffgbm.persistence.files", "diffgbm.persistence", "diffgbm.engine.check", "diffgbm.engine.forest"],
     "forest": ["diffgbm.engine.check", "diffgbm.engine.forest", "diffgbm.engine.stored"],
 }
 
@@ -108,10 +108,10 @@ def reason_of(said: str) -> str:
 
 def write_seeds(kind: str, folder: Path) -> None:
     """Write the model files of the tests, or the boosters in them and others with every kind of split."""
-    from diffgbm import persistence
+    from diffgbm.persistence import files as persistence
 
     folder.mkdir(parents=True)
-    files = sorted((ROOT / "tests" / "data").glob("*.dgbm"))
+    files = sorted((ROOT / "tests" / "fixtures").glob("*.dgbm"))
     if kind == "model":
         for file in files:
             (folder / file.name).write_bytes(mutations.archived(persistence.unpack(file.read_bytes())))
@@ -153,11 +153,11 @@ def fuzz(kind: str, folder: Path, options: list[str]) -> None:
     import atheris  # type: ignore[import-not-found,unused-ignore]
 
     # kernels are compiled by numba, which cannot read instrumented code
-    with atheris.instrument_imports(include=INSTRUMENTED[kind], exclude=["diffgbm.model_files._forest_kernels"]):
+    with atheris.instrument_imports(include=INSTRUMENTED[kind], exclude=["diffgbm.persistence._forest_kernels"]):
         from reliability import targets
 
         if kind == "model":
-            import diffgbm.model_files.estimators  # noqa: F401
+            import diffgbm.persistence.estimators  # noqa: F401
     read: Callable[[bytes], str] = targets.read_model if kind == "model" else targets.read_text
     counts: Counter[str] = Counter()
     last = time.monotonic()
@@ -186,7 +186,8 @@ def fuzz(kind: str, folder: Path, options: list[str]) -> None:
 
 def mutated(kind: str, content: bytes, most: int, rng: random.Random, mutate: mutations.Mutate) -> bytes:
     """Change an input by what it is; one in fifty without regard to it."""
-    from diffgbm import ModelFileError, persistence
+    from diffgbm import ModelFileError
+    from diffgbm.persistence import files as persistence
 
     if rng.random() < 0.02:
         return bytes(mutate(content))[:most]

@@ -21,7 +21,7 @@ COMMON = ["--target", "y", "--jobs", "1", "--seed", "0"]
 
 def cases(scratch: Path) -> list[Case]:
     """Prepare what the cases need, and return them."""
-    for module in ("optuna", "typer", "diffgbm.commands", "pyarrow.csv", "pyarrow.parquet", "benchmarks.__main__"):
+    for module in ("optuna", "typer", "diffgbm.cli.commands", "pyarrow.csv", "pyarrow.parquet", "benchmarks.__main__"):
         import_module(module)  # once, and not in every fork
     os.environ.update(DIFFGBM_OFFLINE="1", DIFFGBM_CACHE=str(scratch / "cache"), OMP_NUM_THREADS="1")
     X, y = _rows()
@@ -56,7 +56,7 @@ def _rows() -> tuple[Any, Any]:
 
 
 def _command(*words: object) -> None:
-    from diffgbm.cli import main
+    from diffgbm.cli.entry import main
 
     try:
         main([str(word) for word in words])
@@ -107,20 +107,30 @@ def _benchmarks(folder: Path) -> None:
     from benchmarks.__main__ import main
     from benchmarks.selection import SYNTHETIC
 
-    sys.path.insert(0, str(ROOT / "tests"))  # where the families are that take no time
+    sys.path.insert(0, str(ROOT))  # where the families are that take no time
     words = ["run", "--data-sets", SYNTHETIC, "--families", "point", "noise", "--trials", "3", "--folds", "1", "2"]
-    fixed = ["--registry", "fake_families:ALL", "--results-dir", str(folder), "--jobs", "1", "--threads", "1"]
+    fixed = [
+        "--registry",
+        "tests.benchmarks.fake_families:ALL",
+        "--results-dir",
+        str(folder),
+        "--jobs",
+        "1",
+        "--threads",
+        "1",
+    ]
     if main([*words, *fixed]):
         raise AssertionError("the benchmarks failed")
 
 
 def _scores(folder: Path) -> dict[str, Any]:
     """Scores of the folds, and of the trials by their places."""
-    from benchmarks import records
     from benchmarks.evaluation import KEY
     from benchmarks.layout import Layout
     from benchmarks.optuna_studies import open_study
     from benchmarks.selection import SYNTHETIC
+
+    from benchmarks import records
 
     layout = Layout(folder)
     found = {f"fold {key}": line["metrics"] for key, line in records.latest(layout.evaluation, KEY).items()}

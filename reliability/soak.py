@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diffgbm import DiffGBM, load
+from diffgbm._util.types import Array
 from reliability.records import record
 
-Array = NDArray[np.float64]
 WARM_UP = 0.25
 """Share of the rounds in which pools, caches and the allocator's arenas fill."""
 BLOCKS = 12

@@ -16,10 +16,10 @@ from typing import Any, Literal
 import numpy as np
 
 from diffgbm import ModelFileError, load
+from diffgbm.diffusion.recipe import resolve
 from diffgbm.engine.forest import CannotCollapse
 from diffgbm.engine.stored import StoredBooster
 from diffgbm.engine.tree_sum import TreeSum
-from diffgbm.recipe import resolve
 
 Outcome = Literal["refused", "complained", "used"]
 ROWS = np.array([[0.3, 0.7, 2.0], [-1e300, np.nan, -1.0], [0.0, np.inf, 39.0], [1e-300, 0.5, 1e18]])

@@ -21,8 +21,8 @@ from reliability.records import record
 ROOT = Path(__file__).parent.parent
 LIBRARIES = ("numpy", "lightgbm", "scikit-learn", "numba", "scipy", "narwhals", "scoringrules", "pandas", "polars")
 CORE = (
-    *("estimator", "frames", "persistence", "persistence_guides", "metrics", "distribution", "targets", "sampler"),
-    *("table", "boosting", "guides_models", "calibration", "samples", "parquet"),
+    *("estimators/test_diffgbm", "estimators/test_conformal", "data", "persistence", "metrics", "distributions"),
+    *("diffusion/test_targets", "diffusion/test_sampler", "fitting/test_boosting", "first_stage/test_models", "engine"),
 )
 """Tests that touch every dependency, for machines on which the whole suite takes too long."""
 
@@ -33,7 +33,7 @@ def main() -> int:
     parser.add_argument("name", help="of the environment, in the record")
     parser.add_argument("--core", action="store_true", help="only the tests of the core")
     args = parser.parse_args()
-    core = [*(f"tests/test_{name}.py" for name in CORE), "tests/engine"]
+    core = [f"tests/{name}.py" if "/" in name else f"tests/{name}" for name in CORE]
     figures = {"name": args.name, "part": "core" if args.core else "all", **tested(core if args.core else ["tests"])}
     record("versions", {**figures, "versions": installed()})
     print(figures)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
+from diffgbm.diffusion.paths import GaussianPath, PathPoint
+from diffgbm.diffusion.targets import target_at
 from diffgbm.engine.steps import StepTable
-from diffgbm.paths import GaussianPath, PathPoint
-from diffgbm.targets import target_at
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,12 @@ Field = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """What a forest is: scaled states and the time columns of the knot in, predictions out."""
 
 
-def exact_forest(law: Mixture, target: str, path: GaussianPath, sd: float = 1.0) -> Field:
+def exact_forest(distribution: Mixture, target: str, path: GaussianPath, sd: float = 1.0) -> Field:
     """The forest that has learned E[target | y_t] without error."""
 
     def forest(scaled: np.ndarray, columns: np.ndarray) -> np.ndarray:
         point = target_at(target, path, columns[0], sd)
-        return point.of(*law.posterior(point.path, scaled / point.feature_scale))
+        return point.of(*distribution.posterior(point.path, scaled / point.feature_scale))
 
     return forest
 

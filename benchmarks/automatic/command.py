@@ -33,7 +33,7 @@ from benchmarks.protocol import EVALUATION_FOLDS
 from benchmarks.selection import load_table
 from benchmarks.spread import cores
 from benchmarks.tables import render
-from diffgbm.automatic.presets import PRESETS
+from diffgbm.auto.presets import PRESETS
 
 RESULTS = ROOT / "benchmarks" / "results" / "auto"
 """The committed results."""

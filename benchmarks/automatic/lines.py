@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks import provenance, records
 from benchmarks.automatic.variants import Job
@@ -18,11 +17,10 @@ from benchmarks.locks import held
 from benchmarks.protocol import seeds, split
 from benchmarks.records import Record
 from benchmarks.table_files import Table
-from diffgbm.automatic.presets import PRESETS
-from diffgbm.automatic.shape import ResponseShape
-from diffgbm.metrics import crps
-
-Array = NDArray[np.float64]
+from diffgbm._util.types import Array
+from diffgbm.auto.atoms import ResponseShape
+from diffgbm.auto.presets import PRESETS
+from diffgbm.metrics.scores import crps
 
 KEY = ("data_set", "fold", "preset", "variant", "deduplicated")
 """What makes a line."""

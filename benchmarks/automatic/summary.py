@@ -52,7 +52,7 @@ def own_coverage(line: Record, level: int) -> float | None:
     return None if own is None or own == line["metrics"][f"coverage_{level}"] else float(own)
 
 
-def of_right_laws(level: int) -> Measure:
+def of_right_distributions(level: int) -> Measure:
     r"""Absolute coverage error :math:`\mathrm E|B/n - p|` that right laws are expected to have on ``n`` test rows.
 
     :math:`B` is binomial. Its mean is :math:`np`, and for a response of few values what these let intervals cover.

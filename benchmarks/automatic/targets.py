@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from benchmarks.automatic.rivals import NO_RIVALS, Rivals
-from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Fits, Lines, geometric_mean, metric, of_right_laws, uniform
+from benchmarks.automatic.summary import (
+    BEST_OF_NINE,
+    FLOW,
+    Fits,
+    Lines,
+    geometric_mean,
+    metric,
+    of_right_distributions,
+    uniform,
+)
 from benchmarks.automatic.variants import DATA_SETS, FEW_VALUES, REPEATED_DATA
 
 State = Literal["met", "not met", "incomplete"]
@@ -112,7 +121,7 @@ def _geometric(lines: Lines) -> Target:
 def _calibration(lines: Lines, level: int, limit: float) -> Target:
     """Judge the mean over all data sets; beside it, that of right laws, and the mean without few values."""
     error = metric(f"coverage_error_{level}")
-    found, right = lines.overall(error), lines.overall(of_right_laws(level))
+    found, right = lines.overall(error), lines.overall(of_right_distributions(level))
     many = lines.without(FEW_VALUES).overall(error)
     text = f"best: mean absolute coverage error at {level}% at most {limit:.2f}"
     measured = f"{_number(found)} (right laws: {_number(right)}); without {' and '.join(FEW_VALUES)} {_number(many)}"

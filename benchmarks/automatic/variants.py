@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.table_files import Table
 from benchmarks.tables import paper_values
 from diffgbm import AutoDiffGBM
-from diffgbm.automatic.presets import PRESETS, Preset
+from diffgbm.auto.presets import PRESETS, Preset
 
 FULL = "full"
 """The variant that nothing is taken out of."""
@@ -25,9 +25,9 @@ FEW_VALUES = ("wine", "naval")
 """Data sets whose responses have few values (7 and 26)."""
 
 
-def without_guides(preset: Preset) -> Preset:
+def without_first_stages(preset: Preset) -> Preset:
     """Leave only the published choice: nothing, or LightGBM's mean subtracted."""
-    return replace(preset, stages=("lightgbm",), guides=(("none", ()), ("lightgbm", ())))
+    return replace(preset, stages=("lightgbm",), first_stages=(("none", ()), ("lightgbm", ())))
 
 
 def without_selection(preset: Preset) -> Preset:
@@ -35,7 +35,7 @@ def without_selection(preset: Preset) -> Preset:
     return replace(
         preset,
         stages=("lightgbm",),
-        guides=(("lightgbm", ()),),
+        first_stages=(("lightgbm", ()),),
         recipes=("flow",),
         rungs=(),
         capacities=("usual",),
@@ -47,7 +47,7 @@ def without_selection(preset: Preset) -> Preset:
 
 VARIANTS: Mapping[str, Callable[[Preset], Preset]] = {
     FULL: lambda preset: preset,
-    "no_guides": without_guides,
+    "no_first_stages": without_first_stages,
     "one_bag": lambda preset: replace(preset, bags=1),
     "no_pool": lambda preset: replace(preset, finalists=1, small_factor=1, wild_card=False),
     "no_samplers": lambda preset: replace(preset, samplers=False),

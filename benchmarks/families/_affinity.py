@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm._util.parallel import block_rows, map_blocks
+from diffgbm._util.progress import progress_bar
+from diffgbm._util.types import Array
 from diffgbm.engine._numba import kernel
-from diffgbm.parallel import block_rows, map_blocks
-from diffgbm.progress import progress_bar
 
-Array = NDArray[np.float64]
 Leaves = NDArray[np.int32]
 
 

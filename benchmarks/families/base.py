@@ -9,11 +9,9 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.protocol import Seeds
-
-Array = NDArray[np.float64]
+from diffgbm._util.types import Array
 
 DIFFUSION_TRIALS = 40
 EXTERNAL_TRIALS = 25

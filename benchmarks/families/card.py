@@ -22,8 +22,8 @@ import numpy as np
 
 from benchmarks.families.base import EXTERNAL_TRIALS, Array, Family, Model, need
 from benchmarks.protocol import Seeds
-from diffgbm.parallel import n_threads
-from diffgbm.search_spaces import Choice, Integer, Range, Real, suggest
+from diffgbm._util.parallel import n_threads
+from diffgbm.tuning.search_spaces import Choice, Integer, Range, Real, suggest
 
 if TYPE_CHECKING:
     import torch

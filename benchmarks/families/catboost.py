@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.families.base import EXTERNAL_TRIALS, Array, Family, Model, need, normal_samples
 from benchmarks.protocol import Seeds
-from diffgbm.parallel import n_threads
-from diffgbm.search_spaces import Integer, Range, Real, suggest
+from diffgbm._util.parallel import n_threads
+from diffgbm.tuning.search_spaces import Integer, Range, Real, suggest
 
 RANGES: dict[str, Range] = {
     "iterations": Integer(200, 3000, log=True),

@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.families.base import EXTERNAL_TRIALS, Array, Family, Model, need
 from benchmarks.protocol import Seeds
-from diffgbm.parallel import n_threads
-from diffgbm.search_spaces import Choice, Integer, Range, Real, suggest
+from diffgbm._util.parallel import n_threads
+from diffgbm.tuning.search_spaces import Choice, Integer, Range, Real, suggest
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -59,7 +59,7 @@ class DeepEnsemble:
         networks = self.networks = Networks(MEMBERS, sizes, generator)
 
         def nll(chosen: Tensor) -> Tensor:
-            mean, variance = _law(networks(inputs[chosen]))
+            mean, variance = _distribution(networks(inputs[chosen]))
             return (0.5 * (variance.log() + (response[chosen] - mean) ** 2 / variance)).mean(dim=1)
 
         with torch_threads(n_threads(self.n_jobs)):
@@ -74,7 +74,7 @@ class DeepEnsemble:
             )
         return self
 
-    def laws(self, X: Array) -> tuple[Array, Array]:
+    def distributions(self, X: Array) -> tuple[Array, Array]:
         """Return the members' means and variances, both (members, n)."""
         import torch
 
@@ -82,20 +82,21 @@ class DeepEnsemble:
 
         with torch_threads(n_threads(self.n_jobs)), torch.inference_mode():
             blocks = [
-                _law(self.networks(block.expand(MEMBERS, -1, -1))) for block in torch.from_numpy(X).float().split(8192)
+                _distribution(self.networks(block.expand(MEMBERS, -1, -1)))
+                for block in torch.from_numpy(X).float().split(8192)
             ]
         mean, variance = (torch.cat(parts, dim=1).double().numpy() for parts in zip(*blocks, strict=True))
         return mean, variance
 
     def sample(self, X: Array, n_samples: int) -> Array:
         """Draw from the mixture: a member for each sample, then its normal law."""
-        mean, variance = self.laws(X)
+        mean, variance = self.distributions(X)
         rng = np.random.default_rng(self.seeds.sampler)
         member, rows = rng.integers(MEMBERS, size=(n_samples, len(X))), np.arange(len(X))
         return mean[member, rows] + np.sqrt(variance[member, rows]) * rng.standard_normal((n_samples, len(X)))
 
 
-def _law(output: Tensor) -> tuple[Tensor, Tensor]:
+def _distribution(output: Tensor) -> tuple[Tensor, Tensor]:
     """Return mean and variance from the two outputs of (members, n, 2)."""
     from torch.nn.functional import softplus
 

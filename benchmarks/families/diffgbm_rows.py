@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.families.base import DIFFUSION_TRIALS, Array, Family, Model
 from benchmarks.protocol import Seeds
 from diffgbm import DiffGBM
-from diffgbm.search_spaces import CORNERS, SPACES
+from diffgbm.tuning.search_spaces import CORNERS, SPACES
 
 
 @dataclass

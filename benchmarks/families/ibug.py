@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from benchmarks.families.base import EXTERNAL_TRIALS, Array, Family, Model, need, normal_samples
 from benchmarks.protocol import Seeds
-from diffgbm.parallel import n_threads
-from diffgbm.search_spaces import Integer, Range, Real, suggest
+from diffgbm._util.parallel import n_threads
+from diffgbm.tuning.search_spaces import Integer, Range, Real, suggest
 
 RANGES: dict[str, Range] = {
     "k": Integer(10, 200, log=True),

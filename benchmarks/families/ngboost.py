@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from benchmarks.families.base import EXTERNAL_TRIALS, Array, Family, Model, need, normal_samples
 from benchmarks.protocol import Seeds
-from diffgbm.search_spaces import Integer, Range, Real, suggest
+from diffgbm.tuning.search_spaces import Integer, Range, Real, suggest
 
 RANGES: dict[str, Range] = {
     "n_estimators": Integer(200, 3000, log=True),
@@ -32,8 +32,8 @@ class NGBoostNormal:
 
     def sample(self, X: Array, n_samples: int) -> Array:
         """Draw from the normal laws."""
-        law = self.regressor.pred_dist(X).params
-        return normal_samples(law["loc"], law["scale"], n_samples, self.seeds.sampler)
+        distribution = self.regressor.pred_dist(X).params
+        return normal_samples(distribution["loc"], distribution["scale"], n_samples, self.seeds.sampler)
 
 
 def build(params: Mapping[str, Any], seeds: Seeds, n_jobs: int) -> Model:

@@ -21,8 +21,8 @@ from scipy.special import ndtri
 
 from benchmarks.families.base import EXTERNAL_TRIALS, Array, Family, Model
 from benchmarks.protocol import Seeds
-from diffgbm.parallel import n_threads
-from diffgbm.search_spaces import Integer, Range, Real, suggest
+from diffgbm._util.parallel import n_threads
+from diffgbm.tuning.search_spaces import Integer, Range, Real, suggest
 
 RANGES: dict[str, Range] = {
     "quantile_count": Integer(24, 49),

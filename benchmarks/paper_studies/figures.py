@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.paper_studies.pages import Finished
 from benchmarks.paper_studies.results import Results
-from diffgbm.optional import need
+from diffgbm._util.optional import need
 
 FORMATS = ("png", "pdf")
 STYLES = (

@@ -20,7 +20,7 @@ from benchmarks.paper_studies.measures import cell_of
 from benchmarks.paper_studies.schema import Arm, Model, Study
 from benchmarks.protocol import Fold, Seeds, seeds
 from diffgbm import DiffGBM
-from diffgbm.recipe import NAMED
+from diffgbm.diffusion.recipe import NAMED
 
 SAMPLER = ("sampler_method", "n_steps", "pf_ode", "velocity_stochasticity", "velocity_stochasticity_schedule")
 """Arguments that are no part of a fit."""

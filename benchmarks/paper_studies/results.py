@@ -9,11 +9,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.paper_studies.measures import MEASURES
+from diffgbm._util.types import Array
 
-Array = NDArray[np.float64]
 Place = tuple[str, int]
 """Data set and fold."""
 COMPUTED_DATA = "computed"

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks.paper_studies.results import Results, best_of
+from diffgbm._util.types import Array
 
-Array = NDArray[np.float64]
 Verdict = Literal["holds", "does not hold", "within noise", "not measured"]
 Test = Literal["wilcoxon", "t", "sign", "exact"]
 Over = Literal["folds", "data_sets"]

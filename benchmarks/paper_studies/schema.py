@@ -15,7 +15,7 @@ from benchmarks.paper_studies.reader import StudyError, complaint, no_such, read
 from benchmarks.paper_studies.rules import RULES, Rule, Test
 from benchmarks.protocol import EVALUATION_FOLDS
 from benchmarks.selection import table_names
-from diffgbm.optional import need
+from diffgbm._util.optional import need
 
 STUDIES = ROOT / "benchmarks" / "studies"
 """The study files."""

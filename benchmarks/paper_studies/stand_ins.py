@@ -10,11 +10,11 @@ import numpy as np
 
 from benchmarks.datasets import DATA_SETS, find, load
 from benchmarks.protocol import MASTER_SEED
-from benchmarks.synthetic import LAWS
+from benchmarks.synthetic import DISTRIBUTIONS
 from benchmarks.table_files import DataSetError, Table
 
 CT = "ct_slices"
-LAW_ROWS = 1000
+DISTRIBUTION_ROWS = 1000
 """Rows that are drawn of a law where the study does not say."""
 
 CT_FEATURES = 384
@@ -41,8 +41,11 @@ def table_of(name: str, rows: int | None, directory: Path | None, download: bool
         It cannot be had and has no stand-in.
     """
     rng = np.random.default_rng(MASTER_SEED)
-    if name in LAWS:
-        return Loaded(LAWS[name].draw(rows or LAW_ROWS, rng), f"{rows or LAW_ROWS} rows drawn of the synthetic law")
+    if name in DISTRIBUTIONS:
+        return Loaded(
+            DISTRIBUTIONS[name].draw(rows or DISTRIBUTION_ROWS, rng),
+            f"{rows or DISTRIBUTION_ROWS} rows drawn of the synthetic law",
+        )
     # looking first keeps a machine without network from trying every address
     there = DATA_SETS[name].embedded or find(DATA_SETS[name], directory) is not None
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from diffgbm.recipe import RESIDUALIZER_C
+from diffgbm.diffusion.recipe import RESIDUALIZER_C
 
 OURS = "ours"
 RELEASED = "diffgbm"

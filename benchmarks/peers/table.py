@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.datasets import DATA_SETS
 from benchmarks.peers.recipes import BOOSTING, OURS, RECIPES, RELEASED, TREEFFUSER
-from diffgbm.recipe import RESIDUALIZER_C
+from diffgbm.diffusion.recipe import RESIDUALIZER_C
 
 Record = dict[str, Any]
 

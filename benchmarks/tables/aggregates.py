@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.tables import notes
 from benchmarks.tables.blocks import Block, blocks, panel
@@ -24,8 +23,7 @@ from benchmarks.tables.paper_values import (
     PaperTable,
 )
 from benchmarks.tables.value import Column, Number, Page, Table, fixed, significant
-
-Array = NDArray[np.float64]
+from diffgbm._util.types import Array
 
 KS_LEVEL = 0.05
 

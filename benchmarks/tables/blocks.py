@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.tables.cells import Cell, Measure, Results
 from benchmarks.tables.labels import listed, long, numbers
 from benchmarks.tables.paper_values import DATA_SETS
+from diffgbm._util.types import Array
 
-Array = NDArray[np.float64]
 Grid = Mapping[tuple[str, str], Mapping[int, Cell]]
 
 

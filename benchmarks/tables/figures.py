@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.tables.aggregates import metric
 from benchmarks.tables.blocks import Block, blocks, panel, rows_of
@@ -21,9 +20,7 @@ from benchmarks.tables.paper_values import NEMENYI_CD, RANKS
 from benchmarks.tables.per_data_set import value
 from benchmarks.tables.ranking import ALPHA, cliques, critical_difference, mean_ranks
 from benchmarks.tables.ranks import testable
-from diffgbm.optional import need
-
-Array = NDArray[np.float64]
+from diffgbm._util.optional import need
 
 FORMATS = ("png", "pdf")
 NAMES = (*(panel("critical_difference", place) for place in range(3)), "relative_crps")

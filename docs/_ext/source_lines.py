@@ -1,4 +1,4 @@
-"""A role that links to the lines of an object's source: ``{lines}`diffgbm.paths.PathPoint.wronskian```.
+"""A role that links to the lines of an object's source: ``{lines}`diffgbm.diffusion.paths.PathPoint.wronskian```.
 
 The object is imported when the page is read, so that the line numbers are always right and a name that no longer exists
 is a warning, which stops the build. Every module that is linked to gets a page of its source, an anchor at each line.

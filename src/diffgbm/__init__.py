@@ -1,20 +1,20 @@
 """DiffGBM: the whole distribution p(y | x) of a tabular regression target, with gradient-boosted trees."""
 
 from diffgbm import metrics
-from diffgbm.auto import AutoDiffGBM
-from diffgbm.calibration import ConformalDiffGBM
-from diffgbm.distribution import PredictiveDistribution
-from diffgbm.errors import DiffGBMWarning
-from diffgbm.estimator import DiffGBM
-from diffgbm.joint import JointDistribution
-from diffgbm.parquet import from_parquet
-from diffgbm.persistence import ModelFileError, load
-from diffgbm.recipe import Recipe
+from diffgbm._util.errors import DiffGBMWarning
+from diffgbm.data.parquet import from_parquet
+from diffgbm.diffusion.recipe import Recipe
+from diffgbm.distributions.joint import JointDistribution
+from diffgbm.distributions.samples import Samples
+from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.estimators.auto import AutoDiffGBM
+from diffgbm.estimators.conformal import ConformalDiffGBM
+from diffgbm.estimators.diffgbm import DiffGBM
+from diffgbm.estimators.search import DiffGBMCV
+from diffgbm.estimators.streaming import stream
+from diffgbm.fitting.warm import warmup
+from diffgbm.persistence.files import ModelFileError, load
 from diffgbm.reporting import Report, report
-from diffgbm.samples import Samples
-from diffgbm.streaming import stream
-from diffgbm.tuning import DiffGBMCV
-from diffgbm.warm import warmup
 
 __version__ = "0.1.0"
 __all__ = [

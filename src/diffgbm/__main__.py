@@ -1,6 +1,6 @@
 """``python -m diffgbm``."""
 
-from diffgbm.cli import main
+from diffgbm.cli.entry import main
 
 if __name__ == "__main__":
     main()

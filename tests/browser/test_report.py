@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import diffgbm
-from conftest import tiny
+from tests.conftest import tiny
 
 REQUIRED = os.environ.get("REQUIRE_BROWSER") == "1"
 SIZES = {"wide": {"width": 1100, "height": 900}, "phone": {"width": 375, "height": 800}}

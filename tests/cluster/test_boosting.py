@@ -5,9 +5,7 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from conftest import TINY, toy
 from diffgbm import DiffGBM
-from diffgbm.boosting import NoisyRows, noisy_rows, train_boosters
 from diffgbm.dask.boosting import (
     Folds,
     Rows,
@@ -23,7 +21,9 @@ from diffgbm.dask.network import Link, is_at_work, linked
 from diffgbm.dask.reading import Part
 from diffgbm.dask.rows import folds
 from diffgbm.engine.stored import text_of
-from diffgbm.training import lightgbm_params
+from diffgbm.fitting.boosting import NoisyRows, noisy_rows, train_boosters
+from diffgbm.fitting.training import lightgbm_params
+from tests.conftest import TINY, toy
 
 PARAMS = {**DiffGBM.flow(**TINY).get_params(), "n_estimators": 12}
 SEED = np.random.SeedSequence(3)

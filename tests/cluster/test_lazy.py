@@ -12,9 +12,9 @@ import dask
 import dask.array as da
 import dask.dataframe as dd
 
-from conftest import tiny, toy
 from diffgbm import DiffGBM, load
 from diffgbm.dask import DaskDiffGBM
+from tests.conftest import tiny, toy
 
 pytestmark = pytest.mark.usefixtures("synchronous")
 ROWS = 40
@@ -138,11 +138,11 @@ def test_samples_without_a_seed_differ_between_calls_and_not_within(flow_model):
 
 
 @pytest.mark.parametrize("local", ["flow_model", "two_responses"])
-def test_laws_answer_lazily_and_can_be_had_as_they_are(request, local):
+def test_distributions_answer_lazily_and_can_be_had_as_they_are(request, local):
     local = request.getfixturevalue(local)
     X = toy(ROWS, seed=1)[0]
     expected = local.predict_distribution(X, grid=16)
-    laws = DaskDiffGBM.from_local(local).predict_distribution(cut(X, CUTS[2]), grid=16)
+    distributions = DaskDiffGBM.from_local(local).predict_distribution(cut(X, CUTS[2]), grid=16)
     at = 0.2 if local.model_.n_responses == 1 else [0.2, 0.4]
     for name, arguments in (
         ("mean", ()),
@@ -153,10 +153,10 @@ def test_laws_answer_lazily_and_can_be_had_as_they_are(request, local):
         ("interval", (0.7, "highest_density")),
         ("cdf", (at,)),
     ):
-        lazy, right = getattr(laws, name)(*arguments), getattr(expected, name)(*arguments)
+        lazy, right = getattr(distributions, name)(*arguments), getattr(expected, name)(*arguments)
         assert lazy.shape == right.shape
         np.testing.assert_array_equal(lazy.compute(), right)
-    whole = laws.compute()
+    whole = distributions.compute()
     assert type(whole) is type(expected)
     np.testing.assert_array_equal(whole.mean(), expected.mean())
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 pytest.importorskip("distributed")
 import dask.array as da
 
-from diffgbm.dask.crew import LEAST_ROWS, place
 from diffgbm.dask.moments import Moments, merged
 from diffgbm.dask.partitions import aligned, check_collection, pieces
 from diffgbm.dask.reading import encode, facts_of, whole_table
 from diffgbm.dask.rows import folds, nth, uniform
-from diffgbm.table import FeatureTable, ResponseTable
+from diffgbm.dask.worker_group import LEAST_ROWS, place
+from diffgbm.data.table import FeatureTable, ResponseTable
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(0, 99), st.booleans(), st.floats(-1e6, 1e6))

@@ -1,8 +1,9 @@
 """The plan for a billion rows follows from a measurement as its formula says."""
 
 import pytest
-from benchmarks import cluster_plan
 from benchmarks.cluster_plan import BILLION, CORES, PLAN_ROUNDS, bytes_of_row, fit_seconds, plan, rates
+
+from benchmarks import cluster_plan
 
 
 def record(workers=2, without=40.0, whole=100.0):

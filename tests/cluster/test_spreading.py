@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 pytest.importorskip("distributed")
-from benchmarks import records
 from benchmarks.__main__ import main
 from benchmarks.cluster_spread import spread_on
 from benchmarks.evaluation import KEY
 from benchmarks.layout import Layout
 from benchmarks.selection import SYNTHETIC
 
-from conftest import toy
+from benchmarks import records
 from diffgbm import DiffGBMCV
+from tests.conftest import toy
 
 LIGHT = {"n_estimators": 8, "n_repeats": 3, "early_stopping_rounds": None, "num_leaves": 7, "residualize": "off"}
 
@@ -60,7 +60,15 @@ def alone(monkeypatch, tmp_path):
 
 
 def run(folder: Path, *words: str) -> int:
-    fixed = ["--families", "point", "noise", "--registry", "fake_families:ALL", "--results-dir", str(folder)]
+    fixed = [
+        "--families",
+        "point",
+        "noise",
+        "--registry",
+        "tests.benchmarks.fake_families:ALL",
+        "--results-dir",
+        str(folder),
+    ]
     return main(["run", "--data-sets", SYNTHETIC, "--trials", "2", "--folds", "1", "2", *fixed, *words])
 
 

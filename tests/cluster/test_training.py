@@ -14,12 +14,12 @@ import dask.array as da
 import dask.dataframe as dd
 import distributed
 
-from conftest import TINY, tiny, toy
 from diffgbm import DiffGBM, DiffGBMWarning, load
 from diffgbm.dask import ClusterError, DaskDiffGBM, network
-from diffgbm.dask import crew as crews
-from diffgbm.dask.crew import Crew, workers_of
+from diffgbm.dask import worker_group as worker_groups
 from diffgbm.dask.network import is_at_work
+from diffgbm.dask.worker_group import WorkerGroup, workers_of
+from tests.conftest import TINY, tiny, toy
 
 SMALL = {**TINY, "extra_residualizer_params": {"n_estimators": 10}}
 
@@ -49,8 +49,8 @@ def test_uneven_and_empty_partitions_give_the_local_model_within_sampling_error(
     one, other = ours[0].model_, local[0].model_
     np.testing.assert_allclose(one.response.location, other.response.location, rtol=1e-12)
     np.testing.assert_allclose(one.response.scale, other.response.scale, rtol=1e-12)
-    np.testing.assert_allclose(one.guide.spread, other.guide.spread, rtol=0.1)
-    assert len(one.guide.location.models[0]) == len(other.guide.location.models[0]) == 5
+    np.testing.assert_allclose(one.first_stage.spread, other.first_stage.spread, rtol=0.1)
+    assert len(one.first_stage.location.models[0]) == len(other.first_stage.location.models[0]) == 5
 
 
 def test_who_trains_changes_rounding_errors_and_the_same_workers_nothing(client):
@@ -65,7 +65,7 @@ def test_who_trains_changes_rounding_errors_and_the_same_workers_nothing(client)
 
 def test_one_partition_is_fitted_as_a_table_in_memory_to_the_last_bit(client):
     X, y = toy(150)
-    params = {**SMALL, "guide_features": "cdf", "n_bags": 2}
+    params = {**SMALL, "first_stage_features": "cdf", "n_bags": 2}
     ours = DaskDiffGBM.flow(**params).fit(*spread(X, y, (0, 150)), client=client).to_local()
     local = DiffGBM.flow(**params).fit(X, y)
     np.testing.assert_array_equal(ours.sample(X, 5, seed=0), local.sample(X, 5, seed=0))
@@ -86,7 +86,7 @@ def test_frames_with_categories_missing_values_weights_and_two_responses(client,
     lazy = [dd.from_pandas(part, npartitions=3, sort=False) for part in (X, y, w)]
     lazy[0] = lazy[0].assign(town=lazy[0]["town"].cat.as_unknown())
     params = {**SMALL, "residualize": "mean_scale", "residualize_repeats": 2, "residualize_k_folds": 2}
-    model = DaskDiffGBM.flow(**params, guide_features="mean").fit(*lazy[:2], sample_weight=lazy[2], client=client)
+    model = DaskDiffGBM.flow(**params, first_stage_features="mean").fit(*lazy[:2], sample_weight=lazy[2], client=client)
     assert model.model_.features.levels == (None, ("Bern", "Chur", "Thun", "Zug"))
     assert model.feature_names_in_.tolist() == ["x", "town"]
     assert model.model_.response_names == ("u", "v")
@@ -102,13 +102,13 @@ def test_frames_with_categories_missing_values_weights_and_two_responses(client,
     np.testing.assert_array_equal(samples.compute(), model.to_local().sample(fresh, 3, seed=1))
 
 
-def test_few_rows_are_fitted_without_a_guide_and_its_path_to_the_data(client):
+def test_few_rows_are_fitted_without_a_first_stage_and_its_path_to_the_data(client):
     X, y = toy(60, d=2)
     estimator = DaskDiffGBM(**SMALL, sde_initialize_from_data=True)
     with pytest.warns(DiffGBMWarning, match="at least 80 rows and got 60"):
         estimator.fit(*spread(X, y, (20, 40)), client=client)
     local = tiny("default", residualize="off", sde_initialize_from_data=True).fit(X, y)
-    assert estimator.model_.guide is None
+    assert estimator.model_.first_stage is None
     assert estimator.recipe_.path.high == pytest.approx(local.recipe_.path.high)
 
 
@@ -116,7 +116,7 @@ def test_few_rows_are_fitted_without_a_guide_and_its_path_to_the_data(client):
     ("params", "said"),
     [
         ({"residualize": "stack"}, "fits residualize='off', 'mean' or 'mean_scale'"),
-        ({"guide_features": "cdf"}, "guide_features=None or 'mean'"),
+        ({"first_stage_features": "cdf"}, "first_stage_features=None or 'mean'"),
         ({"n_bags": 3}, "fits one bag"),
         ({"extra_residualizer_params": {"early_stopping_rounds": 5}}, "leave early_stopping_rounds out"),
         ({"extra_lightgbm_params": {"tree_learner": "serial"}}, "must be one of 'data', 'voting'"),
@@ -201,15 +201,15 @@ def wait_inside():
 
 
 def test_a_worker_that_is_stuck_inside_lightgbm_is_restarted(client, monkeypatch):
-    monkeypatch.setattr(crews, "GRACE", 2.0)
-    crew = Crew.of(client, [200, 200], workers_of(client))
-    futures = [crew.at(address, wait_inside) for address in crew.workers]
+    monkeypatch.setattr(worker_groups, "GRACE", 2.0)
+    worker_group = WorkerGroup.of(client, [200, 200], workers_of(client))
+    futures = [worker_group.at(address, wait_inside) for address in worker_group.workers]
     killed = kill_one(client, lambda: all(client.run(is_at_work).values()))
-    (stuck,) = set(crew.workers) - {killed}
+    (stuck,) = set(worker_group.workers) - {killed}
     with pytest.raises(ClusterError, match=f"Worker {killed} left the cluster"):
-        crew.wait(futures)
+        worker_group.wait(futures)
     # its process was ended; when its nanny brings it back is Dask's affair
-    assert stuck in crew.lost()
+    assert stuck in worker_group.lost()
     assert not any(client.run(is_at_work, on_error="ignore").values())
 
 

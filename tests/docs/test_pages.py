@@ -5,11 +5,11 @@ import sys
 
 import numpy as np
 import pytest
-from pages import DOCS, blocks, run, same_output
 from sklearn.datasets import load_diabetes
 
 import diffgbm
 from diffgbm import dask, engine, metrics, plotting
+from tests.docs.pages import DOCS, blocks, run, same_output
 
 sys.path.insert(0, str(DOCS / "_ext"))
 
@@ -54,7 +54,7 @@ def test_migrated_code_gives_what_it_names(table):
     assert names["interval"].shape == (n, 2)
     assert names["q"].shape == (n, 3)
     assert np.all((names["lower"] < names["upper"]) & (names["p"] >= 0) & (names["p"] <= 1))
-    assert len(names["law"]) == n
+    assert len(names["distribution"]) == n
     assert np.isfinite(names["nll"])
 
 
@@ -93,19 +93,19 @@ def test_the_reference_names_what_exists():
 
 def test_public_functions_of_metrics_are_listed():
     own = {n for n, f in vars(metrics).items() if callable(f) and getattr(f, "__module__", "") == metrics.__name__}
-    helpers = {"Ensemble", "KSTest", "Law", "as_law", "central_interval"}
+    helpers = {"Ensemble", "KSTest", "KnownDistribution", "as_distribution", "central_interval"}
     assert {n for n in own if not n.startswith("_")} - helpers == set(metrics.__all__)
 
 
 def test_lines_are_those_of_the_object():
-    place = source_lines.locate("diffgbm.paths.PathPoint.wronskian")
+    place = source_lines.locate("diffgbm.diffusion.paths.PathPoint.wronskian")
     source = (DOCS.parent / "src" / place.file).read_text(encoding="utf-8").splitlines()
     assert source[place.first - 1].strip() == "@property"
     assert source[place.last - 1].strip() == "return self.alpha * self.d_beta - self.d_alpha * self.beta"
-    assert source_lines.locate("diffgbm.paths.PATHS").module == "diffgbm.paths"
+    assert source_lines.locate("diffgbm.diffusion.paths.PATHS").module == "diffgbm.diffusion.paths"
 
 
-@pytest.mark.parametrize("name", ["diffgbm.paths.PathPoint.nothing", "diffgbm.nothing", "nothing.at.all"])
+@pytest.mark.parametrize("name", ["diffgbm.diffusion.paths.PathPoint.nothing", "diffgbm.nothing", "nothing.at.all"])
 def test_a_name_that_does_not_exist_is_refused(name):
     with pytest.raises(LookupError, match="does not exist"):
         source_lines.locate(name)

@@ -8,9 +8,9 @@ pytest.importorskip("skpro")
 
 from skpro.utils import check_estimator
 
-from conftest import tiny, toy
 from diffgbm import ConformalDiffGBM
-from diffgbm.skpro import DiffGBMRegressor
+from diffgbm.integrations.skpro import DiffGBMRegressor
+from tests.conftest import tiny, toy
 
 
 def frames(d=None):
@@ -27,40 +27,40 @@ def test_passes_every_check_of_skpro():
 
 
 @pytest.mark.parametrize("recipe", ["flow", "published"])
-def test_numbers_are_the_laws_own(recipe):
+def test_numbers_are_the_distributions_own(recipe):
     X, y = frames()
     model = DiffGBMRegressor(tiny(recipe)).fit(X, y)
-    law = tiny(recipe).fit(X, y["price"]).predict_distribution(X)
+    distribution = tiny(recipe).fit(X, y["price"]).predict_distribution(X)
     assert list(model.predict(X).index) == list(X.index)
-    np.testing.assert_allclose(model.predict(X)["price"], law.mean())
-    np.testing.assert_allclose(model.predict_var(X)["price"], law.var())
-    np.testing.assert_allclose(model.predict_quantiles(X, [0.1, 0.7]), law.quantile([0.1, 0.7]))
+    np.testing.assert_allclose(model.predict(X)["price"], distribution.mean())
+    np.testing.assert_allclose(model.predict_var(X)["price"], distribution.var())
+    np.testing.assert_allclose(model.predict_quantiles(X, [0.1, 0.7]), distribution.quantile([0.1, 0.7]))
     interval = model.predict_interval(X, [0.5, 0.9])
-    np.testing.assert_allclose(interval["price", 0.9], law.interval(0.9))
-    np.testing.assert_allclose(interval["price", 0.5], law.interval(0.5))
+    np.testing.assert_allclose(interval["price", 0.9], distribution.interval(0.9))
+    np.testing.assert_allclose(interval["price", 0.5], distribution.interval(0.5))
 
 
-def test_distribution_holds_the_points_of_the_law():
+def test_distribution_holds_the_points_of_the_distribution():
     X, y = frames()
     model = DiffGBMRegressor(tiny("flow")).fit(X, y)
-    law = model.estimator_.predict_distribution(X)
+    distribution = model.estimator_.predict_distribution(X)
     proba = model.predict_proba(X)
-    np.testing.assert_allclose(proba.mean()["price"], law.values.mean(axis=1))
+    np.testing.assert_allclose(proba.mean()["price"], distribution.values.mean(axis=1))
     # half the points are at or below a point in the middle
-    at = pd.DataFrame(law.values[:, [127]], index=X.index, columns=["price"])
+    at = pd.DataFrame(distribution.values[:, [127]], index=X.index, columns=["price"])
     np.testing.assert_allclose(proba.cdf(at)["price"], 0.5, atol=1e-9)
 
 
 def test_columns_of_two_responses_are_in_skpros_order():
     X, y = frames(d=2)
     model = DiffGBMRegressor(tiny("flow")).fit(X, y)
-    law = model.estimator_.predict_distribution(X)
+    distribution = model.estimator_.predict_distribution(X)
     quantiles = model.predict_quantiles(X, [0.2, 0.8])
     intervals = model.predict_interval(X, [0.5, 0.9])
     for j, name in enumerate(["price", "rent"]):
-        np.testing.assert_allclose(quantiles[name, 0.8], law.quantile(0.8)[:, j])
-        np.testing.assert_allclose(intervals[name, 0.9], law.interval(0.9)[:, j])
-        np.testing.assert_allclose(model.predict_proba(X[:3]).mean()[name], law.points[:3, :, j].mean(axis=1))
+        np.testing.assert_allclose(quantiles[name, 0.8], distribution.quantile(0.8)[:, j])
+        np.testing.assert_allclose(intervals[name, 0.9], distribution.interval(0.9)[:, j])
+        np.testing.assert_allclose(model.predict_proba(X[:3]).mean()[name], distribution.points[:3, :, j].mean(axis=1))
 
 
 def test_conformal_intervals_stay_conformal():

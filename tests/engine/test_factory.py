@@ -7,8 +7,8 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 
+from diffgbm._util.errors import DiffGBMWarning
 from diffgbm.engine import CollapseEngine, Draws, LightGBMEngine, TreeSum, make_engine, warmup
-from diffgbm.errors import DiffGBMWarning
 
 from . import models
 

@@ -27,12 +27,12 @@ def test_layers_have_equal_areas():
 
 @pytest.mark.parametrize("power", [1, 2, 3, 4])
 def test_moments(sample, power):
-    law = stats.norm()
-    expected, variance = law.moment(power), law.moment(2 * power) - law.moment(power) ** 2
+    distribution = stats.norm()
+    expected, variance = distribution.moment(power), distribution.moment(2 * power) - distribution.moment(power) ** 2
     assert abs(np.mean(sample**power) - expected) < LIMIT * np.sqrt(variance / len(sample))
 
 
-def test_law(sample):
+def test_distribution(sample):
     assert stats.kstest(sample, "norm").pvalue > 1e-4
 
 
@@ -43,7 +43,7 @@ def test_tails_on_both_sides(sample, bound):
         assert abs(side.sum() - expected) < LIMIT * np.sqrt(expected)
 
 
-def test_law_beyond_the_last_layer():
+def test_distribution_beyond_the_last_layer():
     z = normals(7, np.arange(2000), np.arange(4000), 1, 1).ravel()
     beyond = np.abs(z[np.abs(z) > TAIL])
     assert stats.kstest(stats.norm.sf(beyond) / stats.norm.sf(TAIL), "uniform").pvalue > 1e-4

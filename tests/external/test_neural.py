@@ -7,7 +7,8 @@ import torch
 from benchmarks.families import FAMILIES
 from benchmarks.families.card import Schedule
 from benchmarks.families.deep_ensemble import MEMBERS, SMALLEST_VARIANCE
-from tests.family_checks import SEEDS, check_determinism, check_law, draw, fitted
+
+from tests.benchmarks.family_checks import SEEDS, check_determinism, check_distribution, draw, fitted
 
 PARAMS = {
     "deep_ensemble": {"hidden_size": 64, "n_layers": 2, "learning_rate": 5e-3, "max_epochs": 60},
@@ -24,8 +25,8 @@ CHEAP = {"deep_ensemble": {"max_epochs": 1}, "card": {"max_epochs": 1, "diffusio
 
 
 @pytest.mark.parametrize("name", PARAMS)
-def test_they_recover_a_heteroscedastic_law(name):
-    check_law(fitted(name, PARAMS[name]), factor=1.15, spread=1.8)
+def test_they_recover_a_heteroscedastic_distribution(name):
+    check_distribution(fitted(name, PARAMS[name]), factor=1.15, spread=1.8)
 
 
 @pytest.mark.parametrize("name", PARAMS)
@@ -53,7 +54,7 @@ def test_suggested_configurations_build_and_fit(name):
 def test_ensemble_samples_are_the_mixture():
     model = fitted("deep_ensemble", PARAMS["deep_ensemble"] | {"max_epochs": 10})
     X, _ = draw(25, seed=4)
-    mean, variance = model.laws(X)
+    mean, variance = model.distributions(X)
     assert mean.shape == variance.shape == (MEMBERS, 25)
     assert np.all(variance > SMALLEST_VARIANCE)
     assert np.all(mean.std(axis=0) > 0.0)  # members differ
@@ -64,11 +65,11 @@ def test_ensemble_samples_are_the_mixture():
     assert np.all(np.abs(samples.var(axis=0) / total - 1.0) < 6.0 * np.sqrt(3.0 / 5000))
 
 
-def test_ensemble_laws_do_not_depend_on_the_batch():
+def test_ensemble_distributions_do_not_depend_on_the_batch():
     model = fitted("deep_ensemble", PARAMS["deep_ensemble"] | {"max_epochs": 2}, n=100)
     X, _ = draw(9000, seed=4)  # more than one block
-    mean, variance = model.laws(X)
-    few = model.laws(X[8500:8510])
+    mean, variance = model.distributions(X)
+    few = model.distributions(X[8500:8510])
     np.testing.assert_allclose(mean[:, 8500:8510], few[0], rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(variance[:, 8500:8510], few[1], rtol=1e-4, atol=1e-5)
 

@@ -5,7 +5,8 @@ import optuna
 import pytest
 from benchmarks.families import FAMILIES
 from benchmarks.families.ibug import distribution
-from tests.family_checks import SEEDS, check_determinism, check_law, draw, fitted
+
+from tests.benchmarks.family_checks import SEEDS, check_determinism, check_distribution, draw, fitted
 
 PARAMS = {
     "catboost": {"iterations": 200, "learning_rate": 0.05, "depth": 4},
@@ -23,8 +24,8 @@ def test_they_are_installed(name):
 
 
 @pytest.mark.parametrize("name", PARAMS)
-def test_they_recover_a_heteroscedastic_law(name):
-    check_law(fitted(name, PARAMS[name]), factor=1.2, spread=SPREAD[name])
+def test_they_recover_a_heteroscedastic_distribution(name):
+    check_distribution(fitted(name, PARAMS[name]), factor=1.2, spread=SPREAD[name])
 
 
 @pytest.mark.parametrize("name", PARAMS)

@@ -12,7 +12,7 @@ import numpy as np
 
 import diffgbm
 from diffgbm import DiffGBM
-from diffgbm.errors import DiffGBMWarning
+from diffgbm._util.errors import DiffGBMWarning
 
 HANGS = 300
 """Seconds after which a call is taken to hang: the run ends with the place where it stands."""

@@ -12,7 +12,7 @@ import joblib
 import numpy as np
 import pytest
 
-from conftest import tiny, toy
+from tests.conftest import tiny, toy
 
 X, Y = toy(130)
 FEW = {"n_estimators": 5, "n_repeats": 2}

@@ -23,8 +23,8 @@ from sklearn.neural_network import MLPRegressor
 from threadpoolctl import threadpool_limits
 
 import diffgbm
-from conftest import tiny, toy
-from tiny_auto import TINY, auto, small_trees  # noqa: F401
+from tests.auto.tiny_auto import TINY, auto, small_trees  # noqa: F401
+from tests.conftest import tiny, toy
 
 N = 150
 X, Y = toy(N)
@@ -71,7 +71,7 @@ def test_batches(model, size):
     np.testing.assert_array_equal(np.concatenate(means), model.predict(X))
 
 
-def test_each_row_keeps_its_law_in_any_order(model):
+def test_each_row_keeps_its_distribution_in_any_order(model):
     order = np.random.default_rng(0).permutation(N)
     np.testing.assert_array_equal(model.predict(X[order]), model.predict(X)[order])
     np.testing.assert_array_equal(model.predict_quantiles(X[order]), model.predict_quantiles(X)[order])
@@ -161,30 +161,32 @@ def test_fitting_does_not_depend_on_what_was_fitted_before():
     np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
 
 
-@pytest.mark.parametrize("guide", ["off", "mean", "gp"])
-def test_fitting_does_not_depend_on_threads(guide):
+@pytest.mark.parametrize("first_stage", ["off", "mean", "gp"])
+def test_fitting_does_not_depend_on_threads(first_stage):
     """From 1,024 rows on LightGBM adds up in several threads; a few trees, because these wait for each other."""
     rows, y = toy(300)
-    first = {"mean": {"n_estimators": 2}}.get(guide)
+    first = {"mean": {"n_estimators": 2}}.get(first_stage)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         one, two, again = (
-            tiny("flow", n_jobs=n, n_estimators=2, residualize=guide, extra_residualizer_params=first).fit(rows, y)
+            tiny("flow", n_jobs=n, n_estimators=2, residualize=first_stage, extra_residualizer_params=first).fit(
+                rows, y
+            )
             for n in (1, 2, 2)
         )
     assert bits(one, rows) == bits(two, rows)
     assert bits(two, rows) == bits(again, rows)
 
 
-@pytest.mark.parametrize("guide", ["gp", "stack", MLPRegressor(hidden_layer_sizes=(32, 32), max_iter=5)])
-def test_nothing_depends_on_the_threads_of_linear_algebra(guide):
+@pytest.mark.parametrize("first_stage", ["gp", "stack", MLPRegressor(hidden_layer_sizes=(32, 32), max_iter=5)])
+def test_nothing_depends_on_the_threads_of_linear_algebra(first_stage):
     """Machines of other sizes have other numbers of them, and matrix products then add in another order."""
     rows, y = toy(300)
     found = []
     for threads in (1, 2, 3):
         with threadpool_limits(threads, user_api="blas"), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found.append(bits(tiny("flow", residualize=guide, extra_residualizer_params=None).fit(rows, y), rows))
+            found.append(bits(tiny("flow", residualize=first_stage, extra_residualizer_params=None).fit(rows, y), rows))
     assert found[0] == found[1] == found[2]
 
 

@@ -10,10 +10,10 @@ import pytest
 from reliability import mutations, targets
 from reliability.fuzzing import seed_texts
 
-from altered_files import DATA, altered, archive, object_of, refused
 from diffgbm.engine.stored import StoredBooster
-from diffgbm.model_files.archive import pack, unpack
-from diffgbm.model_files.npy import from_npy, to_npy
+from diffgbm.persistence.archive import pack, unpack
+from diffgbm.persistence.npy import from_npy, to_npy
+from tests.persistence.altered_files import DATA, altered, archive, object_of, refused
 
 from .bounded import outcomes
 
@@ -95,7 +95,9 @@ def test_columns_without_a_name_are_refused(name):
 
 @pytest.mark.parametrize("value", ["1", {}, None, 0.5])
 def test_arguments_that_prediction_would_stumble_over_are_refused(value, tmp_path):
-    refused("guided", lambda manifest, _: object_of(manifest, "diffgbm")["params"].update(verbose=value), tmp_path)
+    refused(
+        "with_first_stage", lambda manifest, _: object_of(manifest, "diffgbm")["params"].update(verbose=value), tmp_path
+    )
     refused("auto", lambda manifest, _: object_of(manifest, "auto")["params"].update(verbose=value), tmp_path)
 
 
@@ -132,7 +134,7 @@ def test_headers_of_arrays_that_are_no_headers_are_refused(header, tmp_path, rec
     def change(manifest, entries):
         entries[object_of(manifest, "process")["points"]] = with_raw_header(header) + bytes(16)
 
-    refused("guided", change, tmp_path, "cannot be used")
+    refused("with_first_stage", change, tmp_path, "cannot be used")
     assert not recwarn.list
 
 

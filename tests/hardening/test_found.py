@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from diffgbm.blocks import BlockDataset, MatrixSequence
+from diffgbm.data.blocks import BlockDataset, MatrixSequence
 
 from .attempts import small
 
@@ -41,10 +41,10 @@ def test_responses_that_are_refused(y, message):
 
 @pytest.mark.parametrize("y", [np.full(20, 1e-300), np.full(20, 5e-324), 1e149 * Y, 1e-149 * Y])
 def test_responses_at_the_edge_are_learned(y):
-    law = small().fit(X, y).predict_distribution(X)
-    for found in (law.mean(), law.std(), law.quantile([0.1, 0.9]), law.crps(y)):
+    distribution = small().fit(X, y).predict_distribution(X)
+    for found in (distribution.mean(), distribution.std(), distribution.quantile([0.1, 0.9]), distribution.crps(y)):
         assert np.isfinite(found).all()
-    assert (law.std() > 0.0).all() == (np.ptp(y) > 0.0)
+    assert (distribution.std() > 0.0).all() == (np.ptp(y) > 0.0)
 
 
 @pytest.mark.parametrize(

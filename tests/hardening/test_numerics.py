@@ -12,11 +12,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from conftest import tiny, toy
+from diffgbm.diffusion.paths import PATHS, T_MIN, GaussianPath
+from diffgbm.diffusion.sampler import METHODS, SCHEDULES, Sampler, step_table
+from diffgbm.diffusion.targets import TARGETS, target_at
 from diffgbm.engine import Draws
-from diffgbm.paths import PATHS, T_MIN, GaussianPath
-from diffgbm.sampler import METHODS, SCHEDULES, Sampler, step_table
-from diffgbm.targets import TARGETS, target_at
+from tests.conftest import tiny, toy
 
 from .attempts import small
 
@@ -119,13 +119,13 @@ def test_a_variance_of_1e_minus_12(recipe, offset):
 
 
 @pytest.mark.parametrize("recipe", ["published", "score_plus", "flow", "default"])
-def test_rows_beyond_the_table_have_the_law_of_its_edge(recipe):
+def test_rows_beyond_the_table_have_the_distribution_of_its_edge(recipe):
     model = tiny(recipe).fit(X, Y)
     edge = np.vstack([X.max(axis=0), X.min(axis=0)])
-    law = np.asarray(model.predict_quantiles(edge))
+    distribution = np.asarray(model.predict_quantiles(edge))
     for far in (10.0, 1e6, 1e300, np.inf):
         beyond = np.vstack([np.full(3, far), np.full(3, -far)])
-        np.testing.assert_array_equal(model.predict_quantiles(beyond), law)
+        np.testing.assert_array_equal(model.predict_quantiles(beyond), distribution)
 
 
 @pytest.mark.parametrize("engine", ["collapse", "lightgbm"])

@@ -18,8 +18,8 @@ from benchmarks.table_files import read
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from diffgbm import cli
-from diffgbm.errors import DiffGBMWarning
+from diffgbm._util.errors import DiffGBMWarning
+from diffgbm.cli import entry as cli
 
 from .attempts import small, watched
 from .conftest import profile

@@ -145,7 +145,7 @@ def disguises(draw):
 
 @given(disguises())
 @profile()
-def test_rows_in_any_disguise_have_the_same_law(known, capfd, tally, disguise):
+def test_rows_in_any_disguise_have_the_same_distribution(known, capfd, tally, disguise):
     plain, rows, fault = disguise
     before = fingerprint(rows)
     with watched(capfd):

@@ -6,13 +6,11 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-from numpy.typing import NDArray
 
-from benchmarks.paper_studies.computed.mixture import Mixture, toy_law_alone
-from diffgbm.paths import GaussianPath
-from diffgbm.targets import target_at
-
-Array = NDArray[np.float64]
+from benchmarks.paper_studies.computed.mixture import Mixture, toy_distribution_alone
+from diffgbm._util.types import Array
+from diffgbm.diffusion.paths import GaussianPath
+from diffgbm.diffusion.targets import target_at
 
 MEASURES = (
     "gain_slope",
@@ -44,10 +42,10 @@ def arms(
 
 def _path(name: str, seed: int, rows: int, rounds: int, points: int, test_rows: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
-    law, path = toy_law_alone(), GaussianPath(name)
-    model = _fit(law, path, rows, rounds, rng)
+    distribution, path = toy_distribution_alone(), GaussianPath(name)
+    model = _fit(distribution, path, rows, rounds, rng)
     seen, near = np.geomspace(1e-3, 0.5, points), np.geomspace(1e-6, 1e-4, 9)
-    errors = np.array([_errors(model, law, path, t, test_rows, rng) for t in (*near, *seen)])
+    errors = np.array([_errors(model, distribution, path, t, test_rows, rng) for t in (*near, *seen)])
     gain = errors[:, 1] / errors[:, 0]
     point = path.at(np.concatenate([near, seen]))
     formula = np.abs(point.alpha / (point.wronskian * point.beta))
@@ -73,8 +71,8 @@ def _path(name: str, seed: int, rows: int, rounds: int, points: int, test_rows: 
     }
 
 
-def _fit(law: Mixture, path: GaussianPath, rows: int, rounds: int, rng: np.random.Generator) -> lgb.Booster:
-    y0, z, t = law.times(rows).draw(rng), rng.standard_normal(rows), rng.uniform(1e-5, 1.0, rows)
+def _fit(distribution: Mixture, path: GaussianPath, rows: int, rounds: int, rng: np.random.Generator) -> lgb.Booster:
+    y0, z, t = distribution.times(rows).draw(rng), rng.standard_normal(rows), rng.uniform(1e-5, 1.0, rows)
     point = target_at("velocity", path, t)
     params = {"verbosity": -1, "num_threads": 1, "seed": 0, "deterministic": True, "force_col_wise": True}
     features = np.column_stack([point.path.alpha * y0 + point.path.beta * z, t])
@@ -82,16 +80,16 @@ def _fit(law: Mixture, path: GaussianPath, rows: int, rounds: int, rng: np.rando
 
 
 def _errors(
-    model: lgb.Booster, law: Mixture, path: GaussianPath, t: float, rows: int, rng: np.random.Generator
+    model: lgb.Booster, distribution: Mixture, path: GaussianPath, t: float, rows: int, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Return the root mean square errors of velocity and recovered score at time t."""
     point = target_at("velocity", path, np.full(rows, t))
-    y0 = law.times(rows).draw(rng)
+    y0 = distribution.times(rows).draw(rng)
     y = point.path.alpha * y0 + point.path.beta * rng.standard_normal(rows)
     predicted = np.asarray(model.predict(np.column_stack([y, np.full(rows, t)])))
-    true = point.of(law.clean(y, point.path), law.noise(y, point.path))
+    true = point.of(distribution.clean(y, point.path), distribution.noise(y, point.path))
     recovered = point.score(y, predicted)
-    return _rms(predicted - true), _rms(recovered - law.score(y, point.path))
+    return _rms(predicted - true), _rms(recovered - distribution.score(y, point.path))
 
 
 def _rms(values: Array) -> float:

@@ -17,12 +17,11 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-from numpy.typing import NDArray
 
-from benchmarks.paper_studies.computed.mixture import Mixture, toy_law_alone
+from benchmarks.paper_studies.computed.mixture import Mixture, toy_distribution_alone
 from benchmarks.paper_studies.computed.views import View, view_at
+from diffgbm._util.types import Array
 
-Array = NDArray[np.float64]
 Times = float | Array
 
 TAIL = 5e-4
@@ -57,7 +56,7 @@ class Bounds:
 class Pooled:
     """A variant with the times that are pooled: density and quantiles of the feature over all of them."""
 
-    law: Mixture
+    distribution: Mixture
     name: str
     times: Array
 
@@ -67,13 +66,13 @@ class Pooled:
         return np.mean([self._at(u, view_at(self.name, time)) for time in times], axis=0)
 
     def _at(self, u: Array, view: View) -> Array:
-        return self.law.density(u / view.c, view.path) / view.c
+        return self.distribution.density(u / view.c, view.path) / view.c
 
     def cdf(self, u: Array, t: Times | None = None) -> Array:
         """Return the distribution function of the feature at one time, or pooled."""
         times = self.times if t is None else np.atleast_1d(t)
         views = [view_at(self.name, time) for time in times]
-        return np.mean([self.law.cdf(u / view.c, view.path) for view in views], axis=0)
+        return np.mean([self.distribution.cdf(u / view.c, view.path) for view in views], axis=0)
 
     def edges(self, bins: int, support: tuple[float, float], t: float | None = None) -> Array:
         """Return the edges of bins of equal mass on the support, pooled or of one time."""
@@ -93,7 +92,7 @@ class Pooled:
         """Return ``f_t(u) = E[target | c y_t = u]``."""
         view = view_at(self.name, t)
         y = u / view.c
-        return view.a * self.law.clean(y, view.path) + view.b * self.law.noise(y, view.path)
+        return view.a * self.distribution.clean(y, view.path) + view.b * self.distribution.noise(y, view.path)
 
 
 def _grid(low: float, high: float, n: int = 40_001) -> Array:
@@ -142,14 +141,14 @@ def arms(
     ``[c y_t, t]``; ``pooling_cost`` is ``A_t`` on the pooled bins over that on bins of p_t's own, at 255, the mean
     over times, and ``pooling_worst`` the largest.
     """
-    law = toy_law_alone()
-    return {name: _variant(law, name, seed, pooled_times, rows, rounds, bins) for name in VARIANTS}
+    distribution = toy_distribution_alone()
+    return {name: _variant(distribution, name, seed, pooled_times, rows, rounds, bins) for name in VARIANTS}
 
 
 def _variant(
-    law: Mixture, name: str, seed: int, pooled_times: int, rows: int, rounds: int, bins: Sequence[int]
+    distribution: Mixture, name: str, seed: int, pooled_times: int, rows: int, rounds: int, bins: Sequence[int]
 ) -> dict[str, Any]:
-    pooled = Pooled(law, name, (np.arange(pooled_times) + 0.5) / pooled_times)
+    pooled = Pooled(distribution, name, (np.arange(pooled_times) + 0.5) / pooled_times)
     support = pooled.support()
     scale = np.array([float(view_at(name, t).target_sd) ** 2 for t in TIMES])
     found = {b: [bounds(pooled, pooled.edges(b, support), t) for t in TIMES] for b in bins}
@@ -161,7 +160,7 @@ def _variant(
     fine = bins[-2:]  # the statement is about many bins
     return {
         **{f"error_{b}": float(errors[b].mean()) for b in bins},
-        **{f"tree_error_{b}": _tree_error(law, name, b, rows, rounds, seed) for b in bins},
+        **{f"tree_error_{b}": _tree_error(distribution, name, b, rows, rounds, seed) for b in bins},
         "slope": float(np.polyfit(np.log(fine), np.log([errors[b].mean() for b in fine]), 1)[0]),
         "proxy_255": float(np.mean(guess / scale)),
         "proxy_ratio": float(np.max([one.error for one in found[255]] / guess)),
@@ -176,9 +175,9 @@ def _variant(
     }
 
 
-def _tree_error(law: Mixture, name: str, bins: int, rows: int, rounds: int, seed: int) -> float:
+def _tree_error(distribution: Mixture, name: str, bins: int, rows: int, rounds: int, seed: int) -> float:
     rng = np.random.default_rng(seed)
-    y0, z, t = law.times(rows).draw(rng), rng.standard_normal(rows), rng.uniform(0.01, 1.0, rows)
+    y0, z, t = distribution.times(rows).draw(rng), rng.standard_normal(rows), rng.uniform(0.01, 1.0, rows)
     view = view_at(name, t)
     features = np.column_stack([view.c * (view.path.alpha * y0 + view.path.beta * z), t])
     target = (view.a * y0 + view.b * z) / view.target_sd
@@ -188,8 +187,8 @@ def _tree_error(law: Mixture, name: str, bins: int, rows: int, rounds: int, seed
     errors = []
     for time in TIMES:
         at = view_at(name, np.full(n, time))
-        state = at.path.alpha * law.times(n).draw(rng) + at.path.beta * rng.standard_normal(n)
-        true = (at.a * law.clean(state, at.path) + at.b * law.noise(state, at.path)) / at.target_sd
+        state = at.path.alpha * distribution.times(n).draw(rng) + at.path.beta * rng.standard_normal(n)
+        true = (at.a * distribution.clean(state, at.path) + at.b * distribution.noise(state, at.path)) / at.target_sd
         predicted = np.asarray(model.predict(np.column_stack([at.c * state, np.full(n, time)])))
         errors.append(np.mean((predicted - true) ** 2))
     return float(np.mean(errors))

@@ -11,12 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from diffgbm.paths import PathPoint
-
-Array = NDArray[np.float64]
+from diffgbm._util.types import Array
+from diffgbm.diffusion.paths import PathPoint
 
 
 @dataclass(frozen=True)
@@ -102,12 +101,12 @@ def _raw(x: Array) -> Mixture:
 _MOMENTS = _raw(np.linspace(0.0, 1.0, 2001)).moments()
 
 
-def toy_law(x: ArrayLike) -> Mixture:
+def toy_distribution(x: ArrayLike) -> Mixture:
     """Return the toy law given x in [0, 1]: two branches that part, wider as x grows; standardised over x."""
     return _raw(np.asarray(x, dtype=np.float64)).scaled(*_MOMENTS)
 
 
-def toy_law_alone(x: float = 0.5) -> Mixture:
+def toy_distribution_alone(x: float = 0.5) -> Mixture:
     """Return the toy law at one x, standardised by itself."""
-    law = _raw(np.asarray(x, dtype=np.float64))
-    return law.scaled(*law.moments())
+    distribution = _raw(np.asarray(x, dtype=np.float64))
+    return distribution.scaled(*distribution.moments())

@@ -6,12 +6,10 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-from numpy.typing import NDArray
 
-from benchmarks.paper_studies.computed.mixture import toy_law
+from benchmarks.paper_studies.computed.mixture import toy_distribution
 from benchmarks.paper_studies.computed.views import VIEWS, View, view_at
-
-Array = NDArray[np.float64]
+from diffgbm._util.types import Array
 
 MEASURES = ("target_min", "target_max", "target_ratio", "feature_ratio", "fit_error", "overlap")
 
@@ -37,12 +35,12 @@ def arms(
     """
     rng = np.random.default_rng(seed)
     x = rng.uniform(size=rows)
-    law = toy_law(x)
-    y0, z = law.draw(rng), rng.standard_normal(rows)
+    distribution = toy_distribution(x)
+    y0, z = distribution.draw(rng), rng.standard_normal(rows)
     t, fit_t = np.linspace(0.01, 1.0, points), np.linspace(0.05, 0.95, fit_times)
     test = np.random.default_rng(seed + 1)
     x_test = test.uniform(size=fit_rows)
-    y0_test, z_test = toy_law(x_test).draw(test), test.standard_normal(fit_rows)
+    y0_test, z_test = toy_distribution(x_test).draw(test), test.standard_normal(fit_rows)
     found: dict[str, dict[str, Any]] = {}
     for name in VIEWS:
         sd = np.array([_scales(view_at(name, time), y0, z) for time in t])
@@ -86,7 +84,7 @@ def _fixed_time_error(view: View, train: tuple[Array, ...], test: tuple[Array, .
     model = lgb.train(params, lgb.Dataset(np.column_stack([view.c * state, x]), target), rounds)
     x, y0, z = test
     state = view.path.alpha * y0 + view.path.beta * z
-    law = toy_law(x)
-    true = view.a * law.clean(state, view.path) + view.b * law.noise(state, view.path)
+    distribution = toy_distribution(x)
+    true = view.a * distribution.clean(state, view.path) + view.b * distribution.noise(state, view.path)
     predicted = np.asarray(model.predict(np.column_stack([view.c * state, x])))
     return float(np.sqrt(np.mean((predicted - true) ** 2)) / np.std(target))

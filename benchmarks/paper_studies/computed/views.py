@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from diffgbm.paths import GaussianPath, PathPoint
-from diffgbm.targets import target_at
-
-Array = NDArray[np.float64]
+from diffgbm._util.types import Array
+from diffgbm.diffusion.paths import GaussianPath, PathPoint
+from diffgbm.diffusion.targets import target_at
 
 
 @dataclass(frozen=True)

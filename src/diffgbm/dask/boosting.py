@@ -14,16 +14,15 @@ import lightgbm as lgb
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm.bags import VALIDATION_ROWS
-from diffgbm.boosting import NoisyRows, _RowSequence, noisy_rows
+from diffgbm._util.types import Array
 from diffgbm.dask.network import Link, linked
 from diffgbm.dask.reading import Part
 from diffgbm.dask.rows import folds, nth, uniform
+from diffgbm.diffusion.recipe import Recipe
 from diffgbm.engine.stored import text_of
-from diffgbm.guides import GuideValues
-from diffgbm.recipe import Recipe
-
-Array = NDArray[np.float64]
+from diffgbm.first_stage import FirstStageValues
+from diffgbm.fitting.bags import VALIDATION_ROWS
+from diffgbm.fitting.boosting import NoisyRows, _RowSequence, noisy_rows
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ def _predict_fold(
             values[mask] = booster.predict(part.X[mask], num_threads=threads)
 
 
-def residual_rows(part: Part, said: GuideValues | None) -> Rows:
+def residual_rows(part: Part, said: FirstStageValues | None) -> Rows:
     """Take out of a partition's responses what the guides say of them."""
     if said is None:
         return Rows(part.X, part.y, part.weights)

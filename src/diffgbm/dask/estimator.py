@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from diffgbm._util.errors import check_count
+from diffgbm._util.optional import need
 from diffgbm.dask.fitting import fit_on_cluster
 from diffgbm.dask.lazy import DaskDistribution, Question, Shipped
 from diffgbm.dask.partitions import is_array, is_frame
-from diffgbm.distribution import IntervalKind
-from diffgbm.errors import check_count
-from diffgbm.estimator import DiffGBM
-from diffgbm.optional import need
+from diffgbm.distributions.scalar import IntervalKind
+from diffgbm.estimators.diffgbm import DiffGBM
 
 
 class DaskDiffGBM(DiffGBM):
@@ -27,7 +27,7 @@ class DaskDiffGBM(DiffGBM):
     told to, and that it completes even if workers die.
 
     Of the arguments, ``n_jobs`` is the workers' own number of threads, ``residualize`` may be ``"off"``, ``"mean"`` or
-    ``"mean_scale"``, ``guide_features`` ``None`` or ``"mean"``, and ``n_bags`` is 1. A table of which only one
+    ``"mean_scale"``, ``first_stage_features`` ``None`` or ``"mean"``, and ``n_bags`` is 1. A table of which only one
     partition has rows is fitted on one worker exactly as ``DiffGBM`` would, with all options.
 
     Attributes
@@ -160,8 +160,10 @@ class DaskDiffGBM(DiffGBM):
         grid: int | str = "auto",
     ) -> Any:
         """Return the predictive laws as a ``DaskDistribution``, whose answers are lazy arrays."""
-        laws: DaskDistribution = self._shipped().laws(X, grid=grid if n_samples is None else n_samples)
-        return laws
+        distributions: DaskDistribution = self._shipped().distributions(
+            X, grid=grid if n_samples is None else n_samples
+        )
+        return distributions
 
     def crps(self, X: Any, y: Any) -> Any:
         """CRPS of each row, lazily: shape (n,) or (n, d); a series or a frame if ``X`` is a frame."""

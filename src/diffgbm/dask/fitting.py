@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from diffgbm._util.errors import DiffGBMWarning, known
+from diffgbm._util.optional import need
+from diffgbm._util.types import Array
 from diffgbm.dask.boosting import (
     Rows,
     held_out_rows,
@@ -17,22 +19,18 @@ from diffgbm.dask.boosting import (
     sampled_noisy,
     train_noise,
 )
-from diffgbm.dask.crew import Crew, Future, the_client, workers_of
-from diffgbm.dask.guides import Table, check_plan, fit_guides
+from diffgbm.dask.first_stage import Table, check_plan, fit_first_stages
 from diffgbm.dask.network import LEARNERS, TIME_OUT
 from diffgbm.dask.partitions import aligned, check_collection, pieces
 from diffgbm.dask.reading import encode, facts_of, whole_table
+from diffgbm.dask.worker_group import Future, WorkerGroup, the_client, workers_of
+from diffgbm.data.table import FeatureTable, ResponseTable
+from diffgbm.diffusion.recipe import Recipe, resolve
 from diffgbm.engine.stored import StoredBooster
-from diffgbm.errors import DiffGBMWarning, known
-from diffgbm.estimator import DiffGBM
-from diffgbm.guides import MIN_ROWS, Guide, Plan, plan_guides
-from diffgbm.model import FittedModel
-from diffgbm.optional import need
-from diffgbm.recipe import Recipe, resolve
-from diffgbm.table import FeatureTable, ResponseTable
-from diffgbm.training import check_arguments, lightgbm_params, seed_integer
-
-Array = NDArray[np.float64]
+from diffgbm.estimators.diffgbm import DiffGBM
+from diffgbm.first_stage import MIN_ROWS, FittedFirstStage, Plan, plan_first_stage
+from diffgbm.fitting.model import FittedModel
+from diffgbm.fitting.training import check_arguments, lightgbm_params, seed_integer
 
 VALIDATION_LIMIT = 100_000
 """Rows held out for early stopping, at most: more of them decide no better, and every worker holds all of them."""
@@ -68,20 +66,20 @@ def fit_on_cluster(
     filled = [i for i, f in enumerate(facts) if f.counted]
     if len(filled) == 1:
         return _fit_alone(params, [column[filled[0]] for column in columns], cat_idx, client, threads)
-    plan = plan_guides(params["residualize"], params["guide_features"], params["extra_residualizer_params"])
+    plan = plan_first_stage(params["residualize"], params["first_stage_features"], params["extra_residualizer_params"])
     _check_options(params, plan, owner)
-    crew = Crew.of(client, [facts[i].counted for i in filled], threads)
+    worker_group = WorkerGroup.of(client, [facts[i].counted for i in filled], threads)
     starts = np.cumsum([0, *(f.n_rows for f in facts)])
-    for at, i in zip(crew.places, filled, strict=True):
+    for at, i in zip(worker_group.places, filled, strict=True):
         part = delayed(encode)(*(c[i] for c in columns), i, int(starts[i]), features, response, owner)
         # a wish and no order: the user's own tasks must not be bound to a worker that may die
-        crew.made.append(client.compute(part, workers=[at], allow_other_workers=True))
-    return _fit_together(params, crew, [facts[i].counted for i in filled], features, response, plan)
+        worker_group.made.append(client.compute(part, workers=[at], allow_other_workers=True))
+    return _fit_together(params, worker_group, [facts[i].counted for i in filled], features, response, plan)
 
 
 def _fit_together(
     params: Mapping[str, Any],
-    crew: Crew,
+    worker_group: WorkerGroup,
     rows: list[int],
     features: FeatureTable,
     response: ResponseTable,
@@ -89,18 +87,18 @@ def _fit_together(
 ) -> FittedModel:
     """Train on the partitions that the crew has been asked to encode, of so many rows each."""
     seeds = np.random.SeedSequence(params["seed"]).spawn(5)
-    table = Table(crew, list(crew.made), rows, features.categorical, seeds[0])
+    table = Table(worker_group, list(worker_group.made), rows, features.categorical, seeds[0])
     try:
-        crew.wait(table.parts)
-        guide, own = _residuals(table, plan, params)
+        worker_group.wait(table.parts)
+        first_stage, own = _residuals(table, plan, params)
         # a release may overtake the tasks that need what is released
-        crew.wait(own)
-        crew.keep_only(table.parts, own)
+        worker_group.wait(own)
+        worker_group.keep_only(table.parts, own)
         recipe, boosters = _noise_model(table, own, params, seeds[1:])
     finally:
-        crew.keep_only()
+        worker_group.keep_only()
     mix, engine, n_jobs = params["bag_mix"], params["engine"], params["n_jobs"]
-    return FittedModel(features, response, guide, recipe, (boosters,), mix, engine, n_jobs)
+    return FittedModel(features, response, first_stage, recipe, (boosters,), mix, engine, n_jobs)
 
 
 def _fit_alone(
@@ -142,40 +140,40 @@ def _time_out(params: Mapping[str, Any]) -> int:
     return int((params["extra_lightgbm_params"] or {}).get("time_out", TIME_OUT))
 
 
-def _residuals(table: Table, plan: Plan, params: Mapping[str, Any]) -> tuple[Guide | None, list[Future]]:
+def _residuals(table: Table, plan: Plan, params: Mapping[str, Any]) -> tuple[FittedFirstStage | None, list[Future]]:
     """Fit the guides; return them with the ``Rows`` of each partition."""
-    crew, nothing = table.crew, [None] * len(table.parts)
+    worker_group, nothing = table.worker_group, [None] * len(table.parts)
     if plan == Plan(None, None, ()):
-        return None, crew.per_part(residual_rows, table.parts, nothing)
+        return None, worker_group.per_part(residual_rows, table.parts, nothing)
     if sum(table.rows) < MIN_ROWS:
         warnings.warn(
-            f"residualize and guide_features need at least {MIN_ROWS} rows and got {sum(table.rows)}: fitting without "
-            "them. Set residualize='off' to silence this.",
+            f"residualize and first_stage_features need at least {MIN_ROWS} rows and got {sum(table.rows)}: fitting "
+            "without them. Set residualize='off' to silence this.",
             DiffGBMWarning,
             stacklevel=5,
         )
-        return None, crew.per_part(residual_rows, table.parts, nothing)
-    guide, said = fit_guides(table, plan, params, _time_out(params))
-    return guide, crew.per_part(residual_rows, table.parts, said)
+        return None, worker_group.per_part(residual_rows, table.parts, nothing)
+    first_stage, said = fit_first_stages(table, plan, params, _time_out(params))
+    return first_stage, worker_group.per_part(residual_rows, table.parts, said)
 
 
 def _noise_model(
     table: Table, own: list[Future], params: Mapping[str, Any], seeds: Sequence[np.random.SeedSequence]
 ) -> tuple[Recipe, tuple[StoredBooster, ...]]:
     """Train the noise model; ``seeds`` are those of the split, the two draws of noise and LightGBM."""
-    crew, recipe, n = table.crew, resolve(params), sum(table.rows)
+    worker_group, recipe, n = table.worker_group, resolve(params), sum(table.rows)
     if params["sde_initialize_from_data"]:
-        recipe = recipe.fitted_to(np.concatenate(crew.results(crew.per_part(_farthest, own))))
+        recipe = recipe.fitted_to(np.concatenate(worker_group.results(worker_group.per_part(_farthest, own))))
     patience = params["early_stopping_rounds"]
     share = min(params["eval_percent"], VALIDATION_LIMIT / n) if patience else 0.0
     key = int(seeds[0].generate_state(1, np.uint64)[0])
     numbers = range(len(own))
-    held_out = crew.per_part(held_out_rows, own, table.parts, share=share, hash_key=key)
+    held_out = worker_group.per_part(held_out_rows, own, table.parts, share=share, hash_key=key)
     noise = {"share": share, "hash_key": key, "recipe": recipe, "repeats": params["n_repeats"], "seed": seeds[1]}
-    noisy = crew.per_part(noisy_part, own, table.parts, numbers, **noise)
+    noisy = worker_group.per_part(noisy_part, own, table.parts, numbers, **noise)
     size = table.shares(params["subsample_for_bin"], params["n_repeats"])
-    sample = crew.per_part(sampled_noisy, noisy, size, numbers, seed=seeds[3])
-    trained = crew.per_worker(
+    sample = worker_group.per_part(sampled_noisy, noisy, size, numbers, seed=seeds[3])
+    trained = worker_group.per_worker(
         train_noise,
         noisy,
         held_out=held_out,
@@ -189,7 +187,7 @@ def _noise_model(
         categorical=table.categorical,
         time_out=_time_out(params),
     )
-    texts = crew.results(trained)[0]
+    texts = worker_group.results(trained)[0]
     return recipe, tuple(map(StoredBooster, texts))
 
 

@@ -12,15 +12,14 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from diffgbm._util.optional import need
+from diffgbm._util.types import Array
 from diffgbm.dask.partitions import Delayed, aligned, check_collection, is_frame, lengths, pieces
-from diffgbm.distribution import IntervalKind
-from diffgbm.estimator import DiffGBM
-from diffgbm.methods import Laws, _join
-from diffgbm.optional import need
-
-Array = NDArray[np.float64]
+from diffgbm.distributions.scalar import IntervalKind
+from diffgbm.estimators.base import Distribution, _join
+from diffgbm.estimators.diffgbm import DiffGBM
 
 
 @dataclass(frozen=True)
@@ -109,11 +108,11 @@ class Shipped:
         ]
         return stacked(found, rows, example, question.axis)
 
-    def laws(self, X: Any, **options: Any) -> DaskDistribution:
+    def distributions(self, X: Any, **options: Any) -> DaskDistribution:
         """Return lazy laws."""
         check_collection(X, "X", self.owner)
         question, delayed = Question("predict_distribution", options), need("dask").delayed
-        parts = tuple(delayed(_laws, pure=False)(question, self.delayed, block) for block in pieces(X))
+        parts = tuple(delayed(_distributions, pure=False)(question, self.delayed, block) for block in pieces(X))
         return DaskDistribution(parts, tuple(lengths(X)), question(self.model, _any_row(empty(X))))
 
 
@@ -133,7 +132,7 @@ class DaskDistribution:
 
     parts: tuple[Delayed, ...]
     rows: tuple[float, ...]
-    example: Laws
+    example: Distribution
 
     def mean(self) -> Any:
         """Means: shape (n,) or (n, d)."""
@@ -159,9 +158,11 @@ class DaskDistribution:
         """Probability of at most ``y``, one value (for each response) for all rows."""
         return self._ask("cdf", y)
 
-    def compute(self, **options: Any) -> Laws:
+    def compute(self, **options: Any) -> Distribution:
         """Compute the laws themselves and put them together in memory."""
-        found = [law for law in need("dask").compute(*self.parts, **options) if law is not None]
+        found = [
+            distribution for distribution in need("dask").compute(*self.parts, **options) if distribution is not None
+        ]
         return self.example[:0] if not found else found[0] if len(found) == 1 else _join(found)
 
     def _ask(self, method: str, *arguments: Any) -> Any:
@@ -212,13 +213,15 @@ def _without_rows(answer: Any, X: Any, axis: int) -> Any:
     return answer.iloc[:0].set_axis(X.index[:0], axis=0)
 
 
-def _laws(question: Question, model: DiffGBM, X: Any) -> Laws | None:
-    laws: Laws | None = question(model, X) if len(X) else None
-    return laws
+def _distributions(question: Question, model: DiffGBM, X: Any) -> Distribution | None:
+    distributions: Distribution | None = question(model, X) if len(X) else None
+    return distributions
 
 
-def _answer(law: Laws | None, method: str, arguments: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
-    return np.empty((0, *shape)) if law is None else np.asarray(getattr(law, method)(*arguments))
+def _answer(
+    distribution: Distribution | None, method: str, arguments: tuple[Any, ...], shape: tuple[int, ...]
+) -> Array:
+    return np.empty((0, *shape)) if distribution is None else np.asarray(getattr(distribution, method)(*arguments))
 
 
 def _number(question: Question, model: DiffGBM, X: Any, *own: Any) -> float:

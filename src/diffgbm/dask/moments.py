@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from diffgbm._util.types import Array
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from diffgbm.optional import need
+from diffgbm._util.optional import need
 
 Delayed = Any
 

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm._util.types import Array
 from diffgbm.dask.moments import Moments, merged
 from diffgbm.dask.rows import Positions
-from diffgbm.table import FeatureTable, ResponseTable, check_units, read_response
-from diffgbm.training import read_weights
-
-Array = NDArray[np.float64]
+from diffgbm.data.table import FeatureTable, ResponseTable, check_units, read_response
+from diffgbm.fitting.training import read_weights
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from diffgbm._util.types import Array
+
 Positions = NDArray[np.int64]
 
 

@@ -8,7 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from diffgbm.engine.steps import Array, Draws, StepTable
+from diffgbm._util.types import Array
+from diffgbm.engine.steps import Draws, StepTable
 
 
 class Integrator(Protocol):

@@ -14,7 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from diffgbm.engine.forest import CATEGORICAL, Forest, Integers, header_value, parse_numbers, split_text, tree_fields
+from diffgbm._util.types import Integers
+from diffgbm.engine.forest import CATEGORICAL, Forest, header_value, parse_numbers, split_text, tree_fields
 
 HEADER = frozenset(
     [

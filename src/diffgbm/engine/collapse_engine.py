@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diffgbm._util.types import Array, Integers
 from diffgbm.engine.base import Field, Mixture
-from diffgbm.engine.forest import Forest, Integers, concatenate
+from diffgbm.engine.forest import Forest, concatenate
 from diffgbm.engine.joint import JointField
 from diffgbm.engine.prune import prune
 from diffgbm.engine.scalar import ScalarField, used_knots
-from diffgbm.engine.steps import Array, StepTable
+from diffgbm.engine.steps import StepTable
 from diffgbm.engine.tree_sum import plain, predict_sum
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm.engine.forest import CATEGORICAL, DEFAULT_LEFT, Forest, Integers
-from diffgbm.engine.steps import Array
+from diffgbm._util.types import Array, Integers
+from diffgbm.engine.forest import CATEGORICAL, DEFAULT_LEFT, Forest
 
 
 class Conditions(NamedTuple):

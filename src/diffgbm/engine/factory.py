@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Sequence
 from typing import Literal
 
+from diffgbm._util.errors import DiffGBMWarning
 from diffgbm.engine.base import Engine
 from diffgbm.engine.collapse_engine import CollapseEngine, VectorForest
 from diffgbm.engine.forest import CannotCollapse
 from diffgbm.engine.lightgbm_engine import LightGBMEngine, LightGBMField
 from diffgbm.engine.prune import check_states
 from diffgbm.engine.stored import AnyBooster, forest_of
-from diffgbm.errors import DiffGBMWarning
 
 Kind = Literal["auto", "collapse", "lightgbm"]
 Mix = Literal["mean", "mixture"]

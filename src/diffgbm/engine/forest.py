@@ -10,10 +10,8 @@ import lightgbm as lgb
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm._util.types import Array, Integers
 from diffgbm.engine.arrays import WritableArrays
-from diffgbm.engine.steps import Array
-
-Integers = NDArray[np.int64]
 
 CATEGORICAL = 1
 """Bit of ``decision`` that marks a split on categories."""

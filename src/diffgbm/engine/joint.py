@@ -9,14 +9,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm._util.types import Array, Integers
 from diffgbm.engine.arrays import WritableArrays
 from diffgbm.engine.conditions import n_questions
-from diffgbm.engine.forest import CannotCollapse, Integers
+from diffgbm.engine.forest import CannotCollapse
 from diffgbm.engine.lookup import make_lookup
 from diffgbm.engine.prune import Pruned
 from diffgbm.engine.random import as_key, positions
 from diffgbm.engine.scalar import HITS_MEMORY, LEAF, Steps, kernel_steps
-from diffgbm.engine.steps import Array, Draws, StepTable
+from diffgbm.engine.steps import Draws, StepTable
 
 MOST_PAIRS = 6
 """Pairs of coordinates that get a difference array over ranks; boxes of other pairs are tried one by one."""

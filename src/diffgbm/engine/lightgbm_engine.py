@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from diffgbm._util.types import Array
 from diffgbm.engine.base import Mixture
+from diffgbm.engine.low_discrepancy import roughly_sorted, spread_noise
 from diffgbm.engine.random import normals, positions
-from diffgbm.engine.spread import roughly_sorted, spread_noise
-from diffgbm.engine.steps import Array, Draws, StepTable
+from diffgbm.engine.steps import Draws, StepTable
 from diffgbm.engine.stored import AnyBooster
 
 Group = Sequence[AnyBooster]

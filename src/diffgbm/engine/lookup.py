@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm.engine.steps import Array
+from diffgbm._util.types import Array
 
 BUCKETS_PER_EDGE = 8
 MOST_BUCKETS = 1 << 16

@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm._util.types import Array, Integers
 from diffgbm.engine.arrays import WritableArrays
 from diffgbm.engine.conditions import Conditions, gather_conditions
-from diffgbm.engine.forest import CATEGORICAL, DEFAULT_LEFT, MISSING_ZERO, CannotCollapse, Forest, Integers
-from diffgbm.engine.steps import Array
+from diffgbm.engine.forest import CATEGORICAL, DEFAULT_LEFT, MISSING_ZERO, CannotCollapse, Forest
 
 ZERO = float(np.float32(1e-35))
 """LightGBM reads every number up to this size as zero."""

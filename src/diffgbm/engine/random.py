@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from diffgbm.engine.steps import Array, Draws
+from diffgbm._util.types import Array
+from diffgbm.engine.steps import Draws
 
 Positions = NDArray[np.int64]
 _MASK = (1 << 64) - 1

@@ -8,14 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm._util.types import Array
 from diffgbm.engine.arrays import WritableArrays
 from diffgbm.engine.conditions import n_questions
 from diffgbm.engine.forest import CannotCollapse
 from diffgbm.engine.lookup import Lookup, make_lookup
+from diffgbm.engine.low_discrepancy import spread_noise
 from diffgbm.engine.prune import Pruned
 from diffgbm.engine.random import as_key, positions
-from diffgbm.engine.spread import spread_noise
-from diffgbm.engine.steps import Array, Draws, StepTable
+from diffgbm.engine.steps import Draws, StepTable
 
 LEAF = np.dtype([("value", np.float64), ("at", np.int32), ("wide", np.uint16), ("high", np.uint16)])
 """A leaf and its box in the flat table: 16 bytes, so that four share a cache line."""

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm._util.types import Array
 from diffgbm.engine.conditions import n_questions
 from diffgbm.engine.forest import Forest, concatenate
 from diffgbm.engine.prune import Pruned, prune
-from diffgbm.engine.steps import Array
 from diffgbm.engine.stored import AnyBooster, forest_of
 
 

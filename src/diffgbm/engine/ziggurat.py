@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from diffgbm.engine.steps import Array
+from diffgbm._util.types import Array
 
 LAYERS = 256
 

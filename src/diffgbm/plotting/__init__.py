@@ -6,9 +6,9 @@ distribution, as in ``diffgbm.metrics``. Bands and error bars hold 95% probabili
 matplotlib is imported when a figure is made.
 """
 
-from diffgbm.plotting.checks import coverage_by_spread, pit_histogram, reliability, width_against_error
+from diffgbm.plotting.calibration import coverage_by_spread, pit_histogram, reliability, width_against_error
+from diffgbm.plotting.distributions import densities, fan
 from diffgbm.plotting.field import vector_field
-from diffgbm.plotting.laws import densities, fan
 
 __all__ = [
     "coverage_by_spread",

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm._util.errors import check_count
+from diffgbm._util.types import Array
+from diffgbm.diffusion.paths import T_MIN, GaussianPath
 from diffgbm.engine import StepTable, normals
-from diffgbm.errors import check_count
-from diffgbm.paths import T_MIN, GaussianPath
+from diffgbm.fitting.quadrature import normal_points
 from diffgbm.plotting.style import INK, axes, finish
-from diffgbm.points import normal_points
 
 if TYPE_CHECKING:
-    from diffgbm.estimator import DiffGBM
-    from diffgbm.guides import GuideValues
-from diffgbm.model import FittedModel
+    from diffgbm.estimators.diffgbm import DiffGBM
+    from diffgbm.first_stage import FirstStageValues
+from diffgbm.fitting.model import FittedModel
 
-Array = NDArray[np.float64]
 Forest = Callable[[Array, Array], Array]
 """The forest of one row: scaled states (n,) and known columns (n, q) to predictions (n,)."""
 
@@ -147,7 +147,7 @@ def row_field(
     fitted = model.model_
     if fitted.n_responses != 1:
         raise ValueError(f"The field of one row is drawn for one response; this model has {fitted.n_responses}.")
-    X, said = fitted.guided(np.ascontiguousarray(X, dtype=np.float64))
+    X, said = fitted.with_first_stage(np.ascontiguousarray(X, dtype=np.float64))
     location, unit = _location_unit(fitted, said)
     if unit == 0.0:
         raise ValueError("The responses were all equal in training: there is no field to draw.")
@@ -178,7 +178,7 @@ def row_field(
     return RowField(times, location + unit * values[:, 0], unit * drift, path_times, location + unit * paths, rescaled)
 
 
-def _location_unit(fitted: FittedModel, said: GuideValues | None) -> tuple[float, float]:
+def _location_unit(fitted: FittedModel, said: FirstStageValues | None) -> tuple[float, float]:
     """Where the state 0 of a row lies in the user's units, and how long its unit is."""
     location, scale = (np.zeros((1, 1)), np.ones((1, 1))) if said is None else (said.location, said.scale)
     return fitted.response.restore(location).item(), (fitted.response.scale * scale).item()

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from diffgbm.metrics import Law
-from diffgbm.optional import need
-
-Array = NDArray[np.float64]
+from diffgbm._util.optional import need
+from diffgbm._util.types import Array
+from diffgbm.metrics.scores import AnyDistribution
 
 BLUE, ORANGE, GREEN, PURPLE, SKY, AMBER = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"
 INK = "#222222"
@@ -48,10 +47,10 @@ def percent(level: float) -> str:
     return f"{100.0 * level:.4g}%"
 
 
-def observations(law: Law, y: ArrayLike) -> Array:
+def observations(distribution: AnyDistribution, y: ArrayLike) -> Array:
     """Read the observations of a prediction; (n, 1) is (n,) for a law of one response."""
     observed = np.asarray(y, dtype=np.float64)
-    expected = np.shape(law.quantile(0.5))
+    expected = np.shape(distribution.quantile(0.5))
     if observed.shape == (*expected, 1):
         observed = observed[..., 0]
     if observed.shape != expected:

@@ -12,20 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm.calibration import ConformalDiffGBM
-from diffgbm.checks import LEVELS as NOMINAL
-from diffgbm.checks import PitHistogram, Reliability, equal_groups, pit_counts, reliability_of
-from diffgbm.errors import DiffGBMWarning
-from diffgbm.evaluation import LEVELS, mean_scores
-from diffgbm.loaded import Model, facts, interval_of, members
-from diffgbm.metrics import climatology_crps
+from diffgbm._util.errors import DiffGBMWarning
+from diffgbm._util.types import Array
+from diffgbm.estimators.conformal import ConformalDiffGBM
+from diffgbm.estimators.loaded import Model, facts, interval_of, members
+from diffgbm.metrics.diagnostics import LEVELS as NOMINAL
+from diffgbm.metrics.diagnostics import PitHistogram, Reliability, equal_groups, pit_counts, reliability_of
+from diffgbm.metrics.evaluation import LEVELS, mean_scores
+from diffgbm.metrics.scores import climatology_crps
 from diffgbm.reporting.groups import Grouping, Intervals, by_feature, by_spread
 from diffgbm.reporting.importance import Importance, permutation_importance
 from diffgbm.reporting.rows import Rows
 from diffgbm.reporting.scores import MAIN, RowScores, marginals, score_rows
 from diffgbm.reporting.shown import ShownRow, picks, rows_to_show, shown_rows
-
-Array = NDArray[np.float64]
 
 FEATURES = 4
 """Features whose groups are shown."""
@@ -214,9 +213,9 @@ def _shown(model: Model, rows: Rows, scores: RowScores, j: int, positions: NDArr
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DiffGBMWarning)
         X = rows.take(positions)
-        laws = model.predict_distribution(X)
-        ends = interval_of(model, laws, X, MAIN).reshape(len(positions), -1, 2)[:, j]
-    return shown_rows(marginals(laws)[j], ends, scores, positions)
+        distributions = model.predict_distribution(X)
+        ends = interval_of(model, distributions, X, MAIN).reshape(len(positions), -1, 2)[:, j]
+    return shown_rows(marginals(distributions)[j], ends, scores, positions)
 
 
 def bars(n: int) -> int:

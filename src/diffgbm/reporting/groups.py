@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm.checks import Proportion, equal_groups, proportion
+from diffgbm._util.types import Array
+from diffgbm.metrics.diagnostics import Proportion, equal_groups, proportion
 from diffgbm.reporting.rows import Rows
 from diffgbm.reporting.words import number
 
-Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
 
 BINS = 5

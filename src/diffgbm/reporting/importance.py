@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm.errors import DiffGBMWarning
-from diffgbm.loaded import Model, members
-from diffgbm.progress import progress_bar
+from diffgbm._util.errors import DiffGBMWarning
+from diffgbm._util.progress import progress_bar
+from diffgbm._util.types import Array
+from diffgbm.estimators.loaded import Model, members
 from diffgbm.reporting.rows import Rows
-
-Array = NDArray[np.float64]
 
 BUDGET = 1_000_000
 """Rows that are predicted at most, over all features and repetitions."""
@@ -81,6 +80,6 @@ def permutation_importance(
 def _quartiles(model: Model, X: Any) -> Array:
     """Medians and interquartile ranges (2, n, d)."""
     one = members(model)[0].response.is_1d
-    laws = model.predict_distribution(X, grid=_POINTS[one])
-    found = laws.quantile([0.25, 0.5, 0.75]).reshape(len(laws), -1, 3)
+    distributions = model.predict_distribution(X, grid=_POINTS[one])
+    found = distributions.quantile([0.25, 0.5, 0.75]).reshape(len(distributions), -1, 3)
     return np.stack([found[..., 1], found[..., 2] - found[..., 0]])

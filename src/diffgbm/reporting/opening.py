@@ -6,7 +6,7 @@ from html import escape
 
 import numpy as np
 
-from diffgbm.checks import binomial_band
+from diffgbm.metrics.diagnostics import binomial_band
 from diffgbm.reporting.facts import ReportFacts, ResponseFacts
 from diffgbm.reporting.markup import table
 from diffgbm.reporting.scores import MAIN

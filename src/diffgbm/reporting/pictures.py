@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from diffgbm.checks import PitHistogram, Reliability
+from diffgbm._util.types import Array
+from diffgbm.metrics.diagnostics import PitHistogram, Reliability
 from diffgbm.reporting import svg
 from diffgbm.reporting.facts import Sharpness
 from diffgbm.reporting.groups import Grouping
 from diffgbm.reporting.svg import Frame
 from diffgbm.reporting.words import number, percent, shortened
-
-Array = NDArray[np.float64]
 
 PERCENT_TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 LABEL = 20

@@ -9,12 +9,12 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm.frames import row_index
-from diffgbm.loaded import Model, members
+from diffgbm._util.types import Array
+from diffgbm.data.frames import row_index
+from diffgbm.data.table import FeatureTable, read_response
+from diffgbm.estimators.loaded import Model, members
 from diffgbm.reporting.words import number
-from diffgbm.table import FeatureTable, read_response
 
-Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
 
 

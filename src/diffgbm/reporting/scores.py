@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm.calibration import ConformalDiffGBM
-from diffgbm.checks import LEVELS as NOMINAL
-from diffgbm.checks import inside_central
-from diffgbm.distribution import PredictiveDistribution
-from diffgbm.evaluation import LEVELS, row_scores
-from diffgbm.joint import JointDistribution
-from diffgbm.loaded import Model, interval_of
-from diffgbm.methods import Laws
-from diffgbm.progress import progress_bar
+from diffgbm._util.progress import progress_bar
+from diffgbm._util.types import Array
+from diffgbm.distributions.joint import JointDistribution
+from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.estimators.base import Distribution
+from diffgbm.estimators.conformal import ConformalDiffGBM
+from diffgbm.estimators.loaded import Model, interval_of
+from diffgbm.metrics.diagnostics import LEVELS as NOMINAL
+from diffgbm.metrics.diagnostics import inside_central
+from diffgbm.metrics.evaluation import LEVELS, row_scores
 from diffgbm.reporting.rows import Rows
-
-Array = NDArray[np.float64]
 
 BLOCK = 4096
 """Rows whose laws are held at a time."""
@@ -88,40 +87,44 @@ def score_rows(model: Model, rows: Rows, y: Array, seed: int, verbose: int = 0) 
             block = np.arange(first, min(first + BLOCK, len(rows)))
             X = rows.take(block)
             started = time.perf_counter()
-            laws = model.predict_distribution(X)
+            distributions = model.predict_distribution(X)
             seconds += time.perf_counter() - started
-            ends = {level: _promised(model, laws, X, level) for level in LEVELS}
-            for j, law in enumerate(marginals(laws)):
+            ends = {level: _promised(model, distributions, X, level) for level in LEVELS}
+            for j, distribution in enumerate(marginals(distributions)):
                 own = {level: e[:, j] for level, e in ends.items()}
-                parts[j].append(_block(law, y[block, j], own, uniform[block, j]))
+                parts[j].append(_block(distribution, y[block, j], own, uniform[block, j]))
             bar.update(len(block))
     return Scored(tuple(_joined(each) for each in parts), seconds)
 
 
-def marginals(laws: Laws) -> list[PredictiveDistribution]:
+def marginals(distributions: Distribution) -> list[PredictiveDistribution]:
     """Laws of the responses, one by one."""
-    return [laws.marginal(j) for j in range(len(laws.names))] if isinstance(laws, JointDistribution) else [laws]
+    return (
+        [distributions.marginal(j) for j in range(len(distributions.names))]
+        if isinstance(distributions, JointDistribution)
+        else [distributions]
+    )
 
 
-def _promised(model: Model, laws: Laws, X: Any, level: float) -> Array:
+def _promised(model: Model, distributions: Distribution, X: Any, level: float) -> Array:
     """Intervals (n, d, 2) at one level; unknown if a model calibrated on few rows cannot promise so much."""
     try:
-        ends = interval_of(model, laws, X, level)
+        ends = interval_of(model, distributions, X, level)
     except ValueError:
         if not isinstance(model, ConformalDiffGBM) or level <= MAIN:
             raise
-        ends = np.full((len(laws), 2), np.nan)
-    return ends.reshape(len(laws), -1, 2)
+        ends = np.full((len(distributions), 2), np.nan)
+    return ends.reshape(len(distributions), -1, 2)
 
 
-def _block(law: PredictiveDistribution, y: Array, ends: dict[float, Array], uniform: Array) -> dict[str, Any]:
-    scores = row_scores(law, y, ends)
-    before = law.cdf(np.nextafter(y, -np.inf))
+def _block(distribution: PredictiveDistribution, y: Array, ends: dict[float, Array], uniform: Array) -> dict[str, Any]:
+    scores = row_scores(distribution, y, ends)
+    before = distribution.cdf(np.nextafter(y, -np.inf))
     scores["pit"] = before + uniform * (scores["pit"] - before)
     for level, own in ends.items():  # what is not promised is neither kept nor broken
         scores[f"coverage_{level:g}"] = np.where(np.isnan(own[:, 0]), np.nan, scores[f"coverage_{level:g}"])
-    low, median, high = law.quantile([0.25, 0.5, 0.75]).T
-    inside = inside_central(law, y, np.array(NOMINAL))
+    low, median, high = distribution.quantile([0.25, 0.5, 0.75]).T
+    inside = inside_central(distribution, y, np.array(NOMINAL))
     return {"values": scores, "median": median, "iqr": high - low, "inside": inside}
 
 

@@ -6,7 +6,7 @@ from html import escape
 
 import numpy as np
 
-from diffgbm.evaluation import LEVELS
+from diffgbm.metrics.evaluation import LEVELS
 from diffgbm.reporting import pictures
 from diffgbm.reporting.facts import POINTS, Contender, ReportFacts, ResponseFacts
 from diffgbm.reporting.groups import Grouping

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from diffgbm.distribution import PredictiveDistribution
-from diffgbm.plotting.laws import density_grid
+from diffgbm._util.types import Array
+from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.plotting.distributions import density_grid
 from diffgbm.reporting.scores import RowScores
 
-Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
 
 ATOM = 0.02
@@ -79,10 +79,10 @@ def rows_to_show(named: dict[str, int], n: int, most: int, seed: int) -> Positio
     return np.sort(np.concatenate([first, others[: max(0, most - len(first))]])).astype(np.intp)
 
 
-def picture(law: PredictiveDistribution, observed: float) -> Picture:
+def picture(distribution: PredictiveDistribution, observed: float) -> Picture:
     """Take the law of one row apart into point masses and a density."""
-    values = law.values[0]
-    edges = np.concatenate([[0.0], 0.5 * (law.levels[1:] + law.levels[:-1]), [1.0]])
+    values = distribution.values[0]
+    edges = np.concatenate([[0.0], 0.5 * (distribution.levels[1:] + distribution.levels[:-1]), [1.0]])
     mass = np.diff(edges)
     # a point mass restored to the user's units may be spread by rounding
     close = 1e-9 * max(float(np.ptp(values)), float(np.abs(values).max()))
@@ -93,29 +93,29 @@ def picture(law: PredictiveDistribution, observed: float) -> Picture:
     if together[is_atom].sum() >= DISCRETE:
         is_atom[:] = True
     smooth = ~np.repeat(is_atom, counts)
-    quantiles = law.quantile(list(MARKS))[0]
+    quantiles = distribution.quantile(list(MARKS))[0]
     atoms, masses = values[starts[is_atom]], together[is_atom]
     if not smooth.any() or mass[smooth].sum() < ATOM:
         return Picture(np.empty(0), np.empty(0), atoms, masses, quantiles)
     share = mass[smooth].sum()
     levels = (np.cumsum(mass[smooth]) - 0.5 * mass[smooth]) / share
-    rest = PredictiveDistribution(values[smooth][None], levels) if len(atoms) else law
+    rest = PredictiveDistribution(values[smooth][None], levels) if len(atoms) else distribution
     grid = density_grid(rest, np.append(atoms, observed), even=81, own=64)
     return Picture(grid, share * _smooth_density(rest, grid), atoms, masses, quantiles)
 
 
-def _smooth_density(law: PredictiveDistribution, grid: Array) -> Array:
+def _smooth_density(distribution: PredictiveDistribution, grid: Array) -> Array:
     """Density of one row on a grid (k,), with no kernel narrower than ``SMOOTH`` standard deviations.
 
     Trees make laws with needles that hold little probability, and would hide everything else in a picture.
     """
-    mass, width = law._kernels
-    width = np.maximum(width[0], SMOOTH * law.std()[0])
-    return np.asarray(norm.pdf(grid[:, None], law.values[0], width) @ mass)
+    mass, width = distribution._kernels
+    width = np.maximum(width[0], SMOOTH * distribution.std()[0])
+    return np.asarray(norm.pdf(grid[:, None], distribution.values[0], width) @ mass)
 
 
 def shown_rows(
-    laws: PredictiveDistribution, ends: Array, scores: RowScores, positions: Positions
+    distributions: PredictiveDistribution, ends: Array, scores: RowScores, positions: Positions
 ) -> tuple[ShownRow, ...]:
     """Draw the laws of ``positions``, whose promised intervals are ``ends`` (k, 2)."""
     return tuple(
@@ -124,7 +124,7 @@ def shown_rows(
             float(scores.y[i]),
             float(scores.values["crps"][i]),
             (float(low), float(high)),
-            picture(law, float(scores.y[i])),
+            picture(distribution, float(scores.y[i])),
         )
-        for i, law, (low, high) in zip(positions, laws, ends, strict=True)
+        for i, distribution, (low, high) in zip(positions, distributions, ends, strict=True)
     )

@@ -1,0 +1,134 @@
+"""What must stay the same while code is rearranged: digests of samples, quantiles and model files, bit by bit.
+
+Each case of ``digest_cases`` fits models with fixed seeds and asks them; every array and every entry of a model file
+becomes the SHA-256 of its bytes. On one machine, with one set of libraries, two runs give the same digests. Record them
+before a change and compare after it::
+
+    python -m reliability digests --output before.json
+    python -m reliability digests --compare before.json
+
+An entry ``manifest.json`` holds names, which may change although no number does. Its bytes are the parts that end in
+``manifest`` and its numbers those that end in ``numbers``, so that ``--ignore manifest`` still compares all numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before LightGBM and BLAS are loaded: sums depend on their threads
+
+import numpy as np
+
+import diffgbm
+from reliability.digest_cases import CASES, Part
+
+Digests = dict[str, dict[str, str]]
+"""Digests by case and part; a case that failed has the single part ``error``."""
+SHOWN = 16
+"""Digits of a digest that are printed."""
+
+
+def run(
+    only: Sequence[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    compare: str | os.PathLike[str] | None = None,
+    ignore: Collection[str] = (),
+) -> int:
+    """Compute and print the digests.
+
+    Parameters
+    ----------
+    only : sequence of str, optional
+        Names of cases; all if it is left out.
+    output : path, optional
+        Where the digests are written, as JSON.
+    compare : path, optional
+        A file that ``output`` wrote; what differs from it is printed at the end.
+    ignore : collection of str
+        Last words of parts that are not compared, like ``manifest``.
+
+    Returns
+    -------
+    int
+        1 if a case failed or a digest differs, else 0.
+    """
+    if unknown := sorted(set(only or ()) - set(CASES)):
+        raise SystemExit(f"There are no cases {', '.join(unknown)}; there are {', '.join(CASES)}.")
+    # read before the cases are run: a path that does not exist is not found out minutes later
+    before: Digests | None = None if compare is None else json.loads(Path(compare).read_text())
+    print(f"# {Path(diffgbm.__file__).parent}", flush=True)
+    started = time.perf_counter()
+    found = {name: _digests_of(name) for name in CASES if not only or name in only}
+    print(f"# {len(found)} cases, {time.perf_counter() - started:.0f} s")
+    if output is not None:
+        Path(output).write_text(json.dumps(found, indent=1) + "\n")
+    failed = [name for name, parts in found.items() if "error" in parts]
+    for name in failed:
+        print(f"failed   {name}: {found[name]['error']}")
+    if before is None:
+        return int(bool(failed))
+    compared = before if not only else {name: parts for name, parts in before.items() if name in only}
+    lines = differences(compared, found, ignore)
+    print("\n".join(lines) if lines else "# no differences")
+    return int(bool(failed or lines))
+
+
+def differences(before: Digests, after: Digests, ignore: Collection[str] = ()) -> list[str]:
+    """Return a line for each part that differs, is missing or is new.
+
+    Parameters
+    ----------
+    before, after : dict
+        Digests by case and part.
+    ignore : collection of str
+        Last words of parts that are not compared.
+
+    Returns
+    -------
+    list of str
+        Kind of difference, case and part.
+    """
+    old, new = (
+        {(name, part): digest for name, parts in digests.items() for part, digest in parts.items()}
+        for digests in (before, after)
+    )
+    lines = []
+    for key in [*old, *(key for key in new if key not in old)]:
+        if key[1].split()[-1] in ignore or old.get(key) == new.get(key):
+            continue
+        kind = "missing" if key not in new else "new" if key not in old else "differs"
+        lines.append(f"{kind:8} {key[0]}  {key[1]}")
+    return lines
+
+
+def digest(value: Part) -> str:
+    """Return the SHA-256 of bytes as they are, or of an array's shape and exact float64 values."""
+    if isinstance(value, bytes):
+        return hashlib.sha256(value).hexdigest()
+    array = np.ascontiguousarray(value, dtype=np.float64)
+    return hashlib.sha256(repr(array.shape).encode() + array.tobytes()).hexdigest()
+
+
+def _digests_of(name: str) -> dict[str, str]:
+    """Run one case and print its digests; an error is a result like any other."""
+    started = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            parts: Mapping[str, Part] = CASES[name]()
+    except Exception as error:
+        traceback.print_exc()
+        return {"error": f"{type(error).__name__}: {error}"}
+    found = {part: digest(value) for part, value in parts.items()}
+    for part, value in found.items():
+        print(f"{name}  {part}  {value[:SHOWN]}")
+    print(f"# {name}: {time.perf_counter() - started:.1f} s", file=sys.stderr, flush=True)
+    return found

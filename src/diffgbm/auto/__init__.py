@@ -1,0 +1,1 @@
+"""How AutoDiffGBM decides: presets, budget, search, final models, pool, recalibration."""

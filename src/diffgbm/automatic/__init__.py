@@ -1,1 +1,0 @@
-"""The machinery of AutoDiffGBM: first stages, contest, finals, pool."""

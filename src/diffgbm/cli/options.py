@@ -1,0 +1,79 @@
+"""What is typed after a command, as values; whatever cannot be one is refused in a line that names the option."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from diffgbm._util.errors import check_count, choose, known
+from diffgbm.auto.presets import PRESETS
+from diffgbm.data.table_files import TableFileError
+from diffgbm.estimators.auto import AutoDiffGBM
+from diffgbm.estimators.diffgbm import DiffGBM
+
+RECIPES: dict[str, Callable[..., DiffGBM]] = {
+    "flow": DiffGBM.flow,
+    "score+": DiffGBM.score_plus,
+    "published": DiffGBM.published,
+    "edm": DiffGBM,
+}
+USUAL = "flow"
+"""The recipe of ``fit`` if none is named."""
+
+
+def quantile_levels(text: str) -> list[float]:
+    """Read levels separated by commas."""
+    try:
+        levels = [float(part) for part in text.split(",")]
+    except ValueError:
+        levels = []
+    if not levels or not all(0.0 <= level <= 1.0 for level in levels):
+        raise TableFileError(f"--quantiles must be levels from 0 to 1, separated by commas: .05,.5,.95; got {text!r}.")
+    return levels
+
+
+def settings(options: Sequence[str], estimator: type[DiffGBM] | type[AutoDiffGBM] = DiffGBM) -> dict[str, Any]:
+    """Read ``name=value`` pairs: arguments of the estimator, with numbers, true, false, null or text as values."""
+    found = {}
+    for option in options:
+        name, equals, text = option.partition("=")
+        if not equals:
+            raise TableFileError(f"--set must be name=value, e.g. num_leaves=63; got {option!r}.")
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = text
+        found[known("--set", name, estimator().get_params(deep=False))] = value
+    return found
+
+
+def seconds(option: str, value: float | None, unit: float = 1.0) -> float | None:
+    """Return a positive number of units in seconds, or ``None`` if none was given."""
+    if value is None:
+        return None
+    if not (value > 0.0 and math.isfinite(value)):
+        raise TableFileError(f"{option} must be a number > 0; got {value:g}.")
+    return unit * value
+
+
+def estimator_of(
+    recipe: str | None,
+    preset: str | None,
+    time_limit: float | None,
+    options: Sequence[str],
+    *,
+    seed: int,
+    jobs: int,
+    verbose: int,
+) -> DiffGBM | AutoDiffGBM:
+    """Return the estimator that ``fit`` is to train: one recipe, or a search for the best model within a time."""
+    common = {"seed": check_count("--seed", seed, 0), "n_jobs": jobs, "verbose": verbose}
+    limit = seconds("--time-limit", time_limit)
+    if preset is None and limit is None:
+        return choose("--recipe", recipe or USUAL, RECIPES)(**{**common, **settings(options)})
+    if recipe is not None:
+        raise TableFileError("--recipe names a model; --preset and --time-limit look for the best: give one or other.")
+    search = {"preset": known("--preset", preset or "balanced", tuple(PRESETS)), "time_limit": limit}
+    return AutoDiffGBM(**{**common, **search, **settings(options, AutoDiffGBM)})

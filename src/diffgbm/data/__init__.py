@@ -1,0 +1,1 @@
+"""The user's table and a float matrix: features, responses, frames, files and blocks of rows."""

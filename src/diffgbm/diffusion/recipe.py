@@ -1,0 +1,223 @@
+"""A recipe: every choice that defines the method, in one frozen and checked value.
+
+The paper's rows are settings of the same axes. ``NAMED`` lists them as keyword arguments of the estimator,
+``resolve`` turns the estimator's arguments into a ``Recipe``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgbm._util.errors import known
+from diffgbm.diffusion.noise_levels import LOSS_WEIGHTINGS, NOISE_FEATURES, TIME_SAMPLINGS, TimeSampling
+from diffgbm.diffusion.paths import PATHS, GaussianPath, path_from_data
+from diffgbm.diffusion.sampler import Sampler, check_sampler, step_table
+from diffgbm.diffusion.targets import TARGETS, check_pair
+from diffgbm.engine.steps import StepTable
+
+OBJECTIVES = ("score", "flow_matching")
+
+RESIDUALIZER_A: dict[str, Any] = {
+    "n_estimators": 100,
+    "learning_rate": 0.05,
+    "max_depth": 6,
+    "num_leaves": 31,
+    "min_child_samples": 20,
+}
+RESIDUALIZER_C: dict[str, Any] = {
+    "n_estimators": 300,
+    "learning_rate": 0.05,
+    "max_depth": -1,
+    "num_leaves": 63,
+    "min_child_samples": 10,
+}
+"""The paper's residualizer variants A (the default) and C (its choice for score+ and flow)."""
+
+NAMED: dict[str, dict[str, Any]] = {
+    "published": {
+        "training_objective": "score",
+        "sde_name": "vesde",
+        "score_parameterization": "noise",
+        "noise_features": "raw_time",
+        "t_sampling": "uniform",
+        "residualize": "off",
+        "sampler_method": "euler",
+        "n_steps": 50,
+        "pf_ode": False,
+    },
+    "score_plus": {
+        "training_objective": "score",
+        "sde_name": "vesde",
+        "score_parameterization": "edm",
+        "noise_features": "raw_time_log_std",
+        "t_sampling": "log_sigma_normal",
+        "residualize": "mean",
+        "extra_residualizer_params": RESIDUALIZER_C,
+        "sampler_method": "heun",
+        "n_steps": 25,
+        "pf_ode": True,
+    },
+    "flow": {
+        "training_objective": "flow_matching",
+        "flow_path": "vp",
+        "t_sampling": "uniform",
+        "residualize": "mean",
+        "extra_residualizer_params": RESIDUALIZER_C,
+        "sampler_method": "heun",
+        "n_steps": 5,
+    },
+}
+"""The paper's rows Treeffuser-published, score+ and FM, as arguments of the estimator."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is learned and how it is sampled.
+
+    Attributes
+    ----------
+    path : GaussianPath
+        How data becomes noise.
+    target : str
+        What the trees regress on.
+    noise_features : str
+        How the trees see the time.
+    times : TimeSampling
+        Which times they are trained on.
+    loss_weighting, min_snr_gamma : str, float
+        How much each noise level counts.
+    sigma_data : float
+        EDM's data standard deviation.
+    sampler : Sampler
+        The recipe's own sampler, used where ``sample`` is not told otherwise.
+    """
+
+    path: GaussianPath
+    target: str
+    noise_features: str
+    times: TimeSampling
+    loss_weighting: str
+    min_snr_gamma: float
+    sigma_data: float
+    sampler: Sampler
+
+    def __post_init__(self) -> None:
+        known("score_parameterization", self.target, TARGETS)
+        known("noise_features", self.noise_features, NOISE_FEATURES)
+        known("t_sampling", self.times.kind, TIME_SAMPLINGS)
+        known("loss_weighting", self.loss_weighting, LOSS_WEIGHTINGS)
+        check_pair(self.target, self.path)
+        check_sampler(self.sampler, self.path)
+
+    def __str__(self) -> str:
+        ends = f"({self.path.low:g}, {self.path.high:g})" if self.path.high else ""
+        times = self.times.kind
+        if times != "uniform":
+            times += f"({self.times.mean:g}, {self.times.std:g})"
+        elif self.times.endpoint_fraction:
+            times += f"+{self.times.endpoint_fraction:.0%} at 1"
+        weights = self.loss_weighting + (f"({self.min_snr_gamma:g})" if self.loss_weighting == "min_snr" else "")
+        return (
+            f"{self.target} on {self.path.name}{ends} | t {times} | features {self.noise_features} | "
+            f"weights {weights} | {self.sampler}"
+        )
+
+    def fitted_to(self, y: NDArray[np.float64]) -> Recipe:
+        """Return the recipe with its path's range chosen from standardised responses ``y`` (n, d)."""
+        return replace(self, path=path_from_data(self.path.name, y))
+
+    def steps(self, sampler: Sampler) -> StepTable:
+        """Reduce ``sampler`` under this recipe to a step table."""
+        return step_table(sampler, self.path, self.target, self.noise_features, self.sigma_data)
+
+
+def resolve(params: Mapping[str, Any]) -> Recipe:
+    """Build the recipe that the estimator's arguments describe.
+
+    Under ``training_objective="flow_matching"`` the path is ``flow_path``, the target the velocity and the time
+    is given raw; ``score_parameterization`` and ``noise_features`` belong to the score objective, as in the
+    released package. Under ``"score"`` any of the six paths may stand in ``sde_name`` and any target in
+    ``score_parameterization``.
+    """
+    flow = known("training_objective", params["training_objective"], OBJECTIVES) == "flow_matching"
+    # a misspelt option is refused also where the objective does not use it
+    for argument, names in (
+        ("sde_name", PATHS),
+        ("flow_path", PATHS),
+        ("score_parameterization", TARGETS),
+        ("noise_features", NOISE_FEATURES),
+    ):
+        known(argument, params[argument], names)
+    path = _path(params, "flow_path" if flow else "sde_name")
+    anchored = flow and params["t_sampling"] == "uniform"
+    return Recipe(
+        path=path,
+        target="velocity" if flow else params["score_parameterization"],
+        noise_features="raw_time" if flow else params["noise_features"],
+        times=TimeSampling(
+            params["t_sampling"],
+            _number(params, "log_sigma_p_mean", -np.inf),
+            _number(params, "log_sigma_p_std", 0.0),
+            _number(params, "uniform_endpoint_fraction", 0.0, 1.0) if anchored else 0.0,
+        ),
+        loss_weighting=params["loss_weighting"],
+        min_snr_gamma=_number(params, "min_snr_gamma", 0.0, open_low=True),
+        sigma_data=_number(params, "edm_sigma_data", 0.0, open_low=True),
+        sampler=resolve_sampler(params, flow, path),
+    )
+
+
+def _path(params: Mapping[str, Any], argument: str) -> GaussianPath:
+    name = params[argument]
+    low, high = (params[key] for key in ("sde_hyperparam_min", "sde_hyperparam_max"))
+    low, high = (None if end in (None, "default") else end for end in (low, high))
+    for key, end in (("sde_hyperparam_min", low), ("sde_hyperparam_max", high)):
+        if end is not None and (isinstance(end, str) or not np.isreal(end)):
+            raise ValueError(f"{key} must be a number, 'default' or None; got {end!r}.")
+    if params["sde_initialize_from_data"] and (low is not None or high is not None):
+        raise ValueError(
+            "sde_initialize_from_data=True contradicts sde_hyperparam_min/sde_hyperparam_max: "
+            "the range is either taken from the data or given. Leave one of them out."
+        )
+    return GaussianPath(name, low, high)
+
+
+def resolve_sampler(params: Mapping[str, Any], flow: bool, path: GaussianPath) -> Sampler:
+    """Build the sampler from its arguments; what is ``None`` takes the objective's own.
+
+    Score: 50 Euler steps of the reverse SDE. Flow: 5 Heun steps of the ODE. On paths where the reverse SDE
+    cannot start the ODE is the default.
+    """
+    strength = _number(params, "velocity_stochasticity", 0.0)
+    pf_ode = params["pf_ode"]
+    if strength > 0.0 and pf_ode:
+        raise ValueError(
+            f"pf_ode=True asks for a deterministic sampler and velocity_stochasticity={strength!r} for a stochastic "
+            "one. Leave one of them out."
+        )
+    if pf_ode is None:
+        pf_ode = flow or path.reaches_noise
+    method, n_steps = params["sampler_method"], params["n_steps"]
+    return Sampler(
+        method=("heun" if flow else "euler") if method is None else method,
+        n_steps=(5 if flow else 50) if n_steps is None else n_steps,
+        equation="interpolant" if strength > 0.0 else "ode" if pf_ode or flow else "sde",
+        strength=strength,
+        schedule=params["velocity_stochasticity_schedule"],
+    )
+
+
+def _number(params: Mapping[str, Any], name: str, low: float, high: float = np.inf, open_low: bool = False) -> float:
+    """Read a finite number in ``[low, high]`` (or ``(low, high]``)."""
+    value = params[name]
+    ok = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not ok or not np.isfinite(value) or value > high or (value <= low if open_low else value < low):
+        bounds = f"{'>' if open_low else '>='} {low:g}" + (f" and <= {high:g}" if np.isfinite(high) else "")
+        bounds = f" {bounds}" if np.isfinite(low) else ""
+        raise ValueError(f"{name} must be a finite number{bounds}; got {value!r}.")
+    return float(value)

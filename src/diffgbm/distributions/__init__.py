@@ -1,0 +1,1 @@
+"""Predictive distributions as values: of one response, of several, and as samples."""

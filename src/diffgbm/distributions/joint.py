@@ -1,0 +1,184 @@
+"""Joint predictive distributions of several responses: points of the joint law, and marginals made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from diffgbm import metrics
+from diffgbm._util.errors import check_count, known
+from diffgbm._util.types import Array
+from diffgbm.distributions.scalar import IntervalKind, PredictiveDistribution, row_key
+
+
+@dataclass(frozen=True, eq=False)
+class JointDistribution:
+    """Joint laws of ``d`` responses for ``n`` rows, as equally likely points.
+
+    What a scalar law gives in shape (n,) this gives in shape (n, d), for each response by itself.
+    ``dist["name"]`` or ``dist.marginal(j)`` is the law of one response.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, m, d)
+        Points of each row's joint law.
+    names : tuple of str
+        Names of the responses.
+    index : object
+        Row labels of the frame the rows came from.
+
+    Examples
+    --------
+    One row, three joint points of two responses that move together:
+
+    >>> import numpy as np
+    >>> from diffgbm import JointDistribution
+    >>> law = JointDistribution(np.array([[[0.0, 5.0], [1.0, 6.0], [2.0, 7.0]]]), ("price", "rent"))
+    >>> law["rent"].mean()
+    array([6.])
+    >>> law.correlation()[0].round(2)
+    array([[1., 1.],
+           [1., 1.]])
+    >>> law.expect(lambda points: points.sum(axis=-1) > 7.5)
+    array([0.33333333])
+    """
+
+    points: Array
+    names: tuple[str, ...]
+    index: Any = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __repr__(self) -> str:
+        return f"JointDistribution({', '.join(self.names)}; {len(self)} rows, {self.points.shape[1]} points)"
+
+    def __getitem__(self, key: Any) -> Any:
+        """Law of one response (by name), or the joint laws of some rows."""
+        if isinstance(key, str):
+            return self.marginal(self.names.index(known("response", key, self.names)))
+        rows = row_key(key, len(self))
+        return JointDistribution(self.points[rows], self.names, None if self.index is None else self.index[rows])
+
+    def marginal(self, j: int) -> PredictiveDistribution:
+        """Law of response ``j``."""
+        return PredictiveDistribution.from_points(self.points[:, :, j], self.names[j], self.index)
+
+    def _each(self, function: Callable[[PredictiveDistribution, int], Array]) -> Array:
+        """Stack a result of each marginal behind the rows."""
+        return np.stack([function(self.marginal(j), j) for j in range(len(self.names))], axis=1)
+
+    def mean(self) -> Array:
+        """Means, shape (n, d)."""
+        return self._each(lambda distribution, _: distribution.mean())
+
+    def var(self) -> Array:
+        """Variances, shape (n, d)."""
+        return self._each(lambda distribution, _: distribution.var())
+
+    def std(self) -> Array:
+        """Standard deviations, shape (n, d)."""
+        return self._each(lambda distribution, _: distribution.std())
+
+    def median(self) -> Array:
+        """Medians, shape (n, d)."""
+        return self.quantile(0.5)
+
+    def mode(self) -> Array:
+        """Mode of each marginal, shape (n, d)."""
+        return self._each(lambda distribution, j: distribution.mode())
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """Quantiles of the marginals: shape (n, d) for one level, (n, d, k) for ``k`` levels."""
+        return self._each(lambda distribution, j: distribution.quantile(q))
+
+    def interval(self, coverage: float = 0.9, kind: IntervalKind = "central") -> Array:
+        """Intervals of the marginals, shape (n, d, 2)."""
+        return self._each(lambda distribution, j: distribution.interval(coverage, kind))
+
+    def cdf(self, y: ArrayLike) -> Array:
+        """Distribution functions of the marginals at one point (d,) or one for each row (n, d): shape (n, d)."""
+        at = np.broadcast_to(np.asarray(y, dtype=np.float64), (len(self), len(self.names)))
+        return self._each(lambda distribution, j: distribution.cdf(at[:, j]))
+
+    def sf(self, y: ArrayLike) -> Array:
+        """Return ``1 - cdf(y)``."""
+        return 1.0 - self.cdf(y)
+
+    def pit(self, y: ArrayLike) -> Array:
+        """Probability integral transforms of the marginals, shape (n, d)."""
+        return self.cdf(y)
+
+    def crps(self, y: ArrayLike, low: float = -np.inf, high: float = np.inf) -> Array:
+        """CRPS of the marginals (between ``low`` and ``high``), shape (n, d)."""
+        observed = self.observations(y)
+        return self._each(lambda distribution, j: distribution.crps(observed[:, j], low, high))
+
+    def logpdf(self, y: ArrayLike) -> Array:
+        r"""Log density of the joint law at one observation for each row, shape (n,).
+
+        A normal kernel on each point, with the row's covariance times :math:`m^{-2/(d+4)}` (Scott's rule).
+        """
+        observed = self.observations(y)
+        _, m, d = self.points.shape
+        centred = self.points - self.points.mean(axis=1)[:, None]
+        covariance = np.einsum("nmj,nmk->njk", centred, centred) / m * m ** (-2.0 / (d + 4))
+        scale = np.einsum("njj->nj", covariance)
+        covariance += (
+            np.eye(d) * (1e-9 * scale + 1e-18 * np.abs(self.points).max(axis=(1, 2))[:, None] ** 2 + 1e-300)[:, :, None]
+        )
+        root = np.linalg.cholesky(covariance)
+        z = np.linalg.solve(root, (observed[:, None] - self.points).swapaxes(1, 2))
+        log_kernel = -0.5 * (z**2).sum(axis=1)
+        log_det = np.log(np.einsum("njj->nj", root)).sum(axis=1)
+        peak = log_kernel.max(axis=1)
+        total = np.log(np.exp(log_kernel - peak[:, None]).mean(axis=1)) + peak
+        return np.asarray(total - log_det - 0.5 * d * np.log(2.0 * np.pi))
+
+    def correlation(self) -> Array:
+        """Correlation matrices, shape (n, d, d)."""
+        from diffgbm.distributions.samples import Samples
+
+        return Samples(self.points.swapaxes(0, 1)).sample_correlation()
+
+    def energy_score(self, y: ArrayLike) -> Array:
+        """Energy score of each row, shape (n,)."""
+        return metrics.energy_score(self.points.swapaxes(0, 1), self.observations(y))
+
+    def variogram_score(self, y: ArrayLike, p: float = 0.5) -> Array:
+        """Variogram score of order ``p`` of each row, shape (n,)."""
+        return metrics.variogram_score(self.points.swapaxes(0, 1), self.observations(y), p)
+
+    def expect(self, function: Callable[[Array], ArrayLike]) -> Array:
+        """Expectation of a function of the joint draw: it maps points (n, m, d) to (n, m) or (n, m, ...)."""
+        result = np.asarray(function(self.points), dtype=np.float64)
+        if result.shape[:2] != self.points.shape[:2]:
+            raise ValueError(
+                f"function must keep the first two axes of its argument {self.points.shape}; got {result.shape}."
+            )
+        return result.mean(axis=1)
+
+    def sample(self, n_samples: int, seed: int | None = None) -> Array:
+        """Draw joint samples (n_samples, n, d) from the points."""
+        check_count("n_samples", n_samples, 1)
+        rng = np.random.default_rng(np.random.SeedSequence(seed))
+        chosen = rng.integers(self.points.shape[1], size=n_samples)
+        return self.points[:, chosen].swapaxes(0, 1)
+
+    def to_frame(self, quantiles: Any = (0.05, 0.25, 0.5, 0.75, 0.95)) -> Any:
+        """Summarise the marginals in a pandas frame, responses on top of the columns."""
+        from diffgbm._util.optional import need
+
+        frames = {name: self.marginal(j).to_frame(quantiles) for j, name in enumerate(self.names)}
+        return need("pandas").concat(frames, axis=1)
+
+    def observations(self, y: ArrayLike) -> Array:
+        """Read one observation of all responses for each row."""
+        observed = np.asarray(y, dtype=np.float64)
+        if observed.shape != (len(self), len(self.names)):
+            raise ValueError(f"y must have shape ({len(self)}, {len(self.names)}); got {observed.shape}.")
+        return observed

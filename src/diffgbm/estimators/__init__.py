@@ -1,0 +1,1 @@
+"""What a user touches. Estimators arrange; they compute nothing."""

@@ -1,0 +1,261 @@
+"""DiffGBMCV: the paper's joint search over recipes and trees. It arranges; it computes nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from diffgbm._util.errors import check_count
+from diffgbm._util.parallel import n_threads
+from diffgbm._util.progress import progress_bar
+from diffgbm._util.types import Array
+from diffgbm.diffusion.recipe import Recipe
+from diffgbm.estimators.base import Distribution, DistributionMethods
+from diffgbm.estimators.diffgbm import DiffGBM
+from diffgbm.tuning.objective import Objective, make_objective, space_of
+from diffgbm.tuning.search_spaces import Space
+from diffgbm.tuning.trials import Budget, claim_study, open_study, results, search, settle_seed
+
+
+class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
+    """Search the arguments of ``DiffGBM`` for the lowest CRPS of held-out rows, and learn with the best of them.
+
+    The search is the paper's: seeded TPE over a recipe's axes together with the LightGBM surface, begun at the corners
+    that the space contains. It needs Optuna (``diffgbm[tune]``). Who wants a good model and has no wish to search will
+    be better served by ``AutoDiffGBM``.
+
+    Parameters
+    ----------
+    space : str or callable, default="score_flex"
+        ``"score_flex"`` searches the score recipe's axes under the reverse SDE (``"score_flex_ode"``: under the
+        probability-flow ODE); ``"flow"`` (on the VP path), ``"flow_linear"``, ``"flow_trig"``, ``"score_plus"`` and
+        ``"published"`` search the trees of a fixed recipe. A function from an Optuna trial to arguments of ``DiffGBM``
+        is a space too.
+    n_trials : int or None, default=40
+        Trials that must succeed; twice as many attempts are made at most. ``None``: as many as time allows.
+    timeout : float or None, default=None
+        Seconds in trials after which no other trial begins.
+    cv : None, int, splitter or iterable of (train, test), default=None
+        What is held out: one row in six (the paper's fold 0, if ``seed`` is 0), each of several shuffled folds in
+        turn, or what a splitter says.
+    n_samples : int or None, default=100
+        Samples by which each held-out row is scored, as in the paper. ``None`` scores the law itself: no sampling
+        error, for about twice the time, which is little beside that of learning.
+    storage : str, path or Optuna storage, default=None
+        Where the study is kept: Optuna's address or object, or the path of an SQLite file. A search that finds its
+        study there goes on with it, and several processes may share one, each with the same arguments and seed. They
+        may then run as many trials too many as they are processes, less one.
+    study_name : str or None, default=None
+        Name of the study; ``"diffgbm-<space>"`` in a storage if it is left out.
+    estimator_params : dict or None, default=None
+        Arguments of ``DiffGBM`` that are not searched, whether the space has them or not.
+    refit : bool, default=True
+        Learn from all rows with the best arguments.
+    n_jobs : int, default=-1
+        Threads of each model; trials come one after another.
+    seed : int or None
+        Seed of splits, models and search. The same seed gives the same trials, unless ``timeout`` ends them, also if
+        they are interrupted and gone on with.
+    verbose : int, default=0
+        1 shows a progress bar on a terminal.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        Arguments of ``DiffGBM`` with the lowest CRPS.
+    best_score_ : float
+        Their CRPS, lower is better: the mean over the splits, in the response's units. Several responses count in
+        units of their standard deviations.
+    best_index_ : int
+        Their place in ``cv_results_``.
+    best_estimator_ : DiffGBM
+        The model, if ``refit``.
+    cv_results_ : dict of arrays
+        All trials that ended, failed ones with an ``error``; ``pandas.DataFrame`` reads it.
+    study_ : optuna.Study
+        The study.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from diffgbm import DiffGBMCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(120, 1))
+    >>> y = X[:, 0] * rng.standard_normal(120)
+    >>> small = {"n_estimators": 10, "n_repeats": 4, "residualize": "off"}
+    >>> search = DiffGBMCV("flow", n_trials=2, estimator_params=small, n_jobs=1, seed=0).fit(X, y)
+    >>> len(search.cv_results_["mean_crps"]), search.best_params_["n_estimators"]
+    (2, 10)
+    """
+
+    def __init__(
+        self,
+        space: str | Space = "score_flex",
+        n_trials: int | None = 40,
+        timeout: float | None = None,
+        cv: Any = None,
+        n_samples: int | None = 100,
+        storage: Any = None,
+        study_name: str | None = None,
+        estimator_params: Mapping[str, Any] | None = None,
+        refit: bool = True,
+        n_jobs: int | None = -1,
+        seed: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.space = space
+        self.n_trials = n_trials
+        self.timeout = timeout
+        self.cv = cv
+        self.n_samples = n_samples
+        self.storage = storage
+        self.study_name = study_name
+        self.estimator_params = estimator_params
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.seed = seed
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.multi_output = True
+        tags.non_deterministic = self.seed is None or self.timeout is not None
+        return tags
+
+    def fit(
+        self, X: Any, y: Any, cat_idx: Sequence[int] | None = None, sample_weight: Any = None, client: Any = None
+    ) -> DiffGBMCV:
+        """Search, and learn from all rows with what was found.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, p)
+            Numbers and categories; values may be missing.
+        y : array-like, Series or frame of shape (n,) or (n, d)
+            Responses, all finite.
+        cat_idx : sequence of int, optional
+            Categorical columns of an array.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row, in training and in the score.
+        client : distributed.Client, optional
+            A Dask cluster that runs trials, as many at a time as it has workers. The same seed and number of workers
+            give the same trials. The best arguments are learned with here.
+
+        Returns
+        -------
+        DiffGBMCV
+            The fitted search.
+        """
+        budget = self._budget()
+        space_of(self.space)
+        if self.seed is not None:
+            check_count("seed", self.seed, 0)
+        named = self.space if isinstance(self.space, str) else getattr(self.space, "__name__", "space")
+        with open_study(self.storage, self.study_name, f"diffgbm-{named}") as study:
+            seed = settle_seed(study, self.seed)
+            objective = self.objective(X, y, cat_idx, sample_weight, seed=seed)
+            claim_study(study, objective)
+            with progress_bar(self.n_trials, "tune", self.verbose, "trial") as bar:
+                if client is None:
+                    search(study, objective, budget, bar)
+                else:
+                    from diffgbm.tuning.cluster import search_on
+
+                    search_on(client, study, objective, budget, bar)
+            self._with_results(study, objective)
+        self.n_features_in_ = objective.X.shape[1]
+        if self.refit:
+            params = {"seed": seed, "n_jobs": self.n_jobs, **self.best_params_}
+            self.best_estimator_ = DiffGBM(**params).fit(X, y, cat_idx, sample_weight)
+            if hasattr(self.best_estimator_, "feature_names_in_"):
+                self.feature_names_in_ = self.best_estimator_.feature_names_in_
+            elif hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+        elif hasattr(self, "best_estimator_"):
+            del self.best_estimator_
+        return self
+
+    def objective(
+        self,
+        X: Any,
+        y: Any,
+        cat_idx: Sequence[int] | None = None,
+        sample_weight: Any = None,
+        *,
+        seed: int | None = None,
+    ) -> Objective:
+        """Return what the search minimises, a picklable function of an Optuna trial.
+
+        Its ``scores(params)`` are the CRPS of any other arguments of ``DiffGBM`` on the same held-out rows.
+        """
+        seed = self.seed if seed is None else seed
+        n_threads(self.n_jobs)
+        return make_objective(
+            X,
+            y,
+            cat_idx,
+            sample_weight,
+            cv=self.cv,
+            space=self.space,
+            fixed=self.estimator_params,
+            n_samples=self.n_samples,
+            seed=0 if seed is None else seed,
+            n_jobs=self.n_jobs,
+            owner=type(self).__name__,
+        )
+
+    def _budget(self) -> Budget:
+        if self.n_trials is None and self.timeout is None:
+            raise ValueError("n_trials or timeout must be given: a search without either would never end.")
+        if self.n_trials is not None:
+            check_count("n_trials", self.n_trials, 1)
+        if self.timeout is not None and not self.timeout > 0:
+            raise ValueError(f"timeout must be a number of seconds > 0 or None; got {self.timeout!r}.")
+        return Budget(self.n_trials, self.timeout)
+
+    def _with_results(self, study: Any, objective: Objective) -> None:
+        found = results(study, objective)
+        if not np.isfinite(found["mean_crps"]).any():
+            raise ValueError(f"All {len(found['error'])} trials failed; the last: {found['error'][-1]}")
+        self.study_, self.cv_results_ = study, found
+        self.best_index_ = int(np.nanargmin(found["mean_crps"]))
+        self.best_params_ = found["params"][self.best_index_]
+        self.best_score_ = float(found["mean_crps"][self.best_index_])
+
+    def _best(self) -> DiffGBM:
+        check_is_fitted(self, "best_params_")
+        if not hasattr(self, "best_estimator_"):
+            raise NotFittedError(f"This {type(self).__name__} was fitted with refit=False: it has no model to ask.")
+        return self.best_estimator_
+
+    @property
+    def recipe_(self) -> Recipe:
+        """What was fitted."""
+        return self._best().recipe_
+
+    def predict(self, X: Any) -> Array:
+        """Predict the mean of p(y | x): shape (n,) or (n, d)."""
+        return self._best().predict(X)
+
+    def sample(self, X: Any, n_samples: int, **options: Any) -> Array:
+        """Draw samples of y for each row, as ``DiffGBM.sample``: shape (n_samples, n) or (n_samples, n, d)."""
+        return self._best().sample(X, n_samples, **options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the best model to a file; ``diffgbm.load`` reads it as the ``DiffGBM`` that it is."""
+        self._best().save(path)
+
+    def _distribution_blocks(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> Iterator[Distribution]:
+        return self._best()._distribution_blocks(X, grid, verbose)
+
+    def _response_names(self) -> tuple[str, ...]:
+        return self._best()._response_names()

@@ -1,0 +1,112 @@
+"""Predicting tables larger than memory: block after block, with the numbers of the whole table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from diffgbm._util.errors import check_count, known
+from diffgbm.data.blocks import release
+from diffgbm.data.columns import pieces
+from diffgbm.data.table import EncodedTable
+from diffgbm.estimators.loaded import Model, draw
+
+ROWS = 8192
+"""Rows of a block, if nobody says otherwise."""
+METHODS = (
+    "predict",
+    "predict_cdf",
+    "predict_dist",
+    "predict_distribution",
+    "predict_interval",
+    "predict_median",
+    "predict_quantiles",
+    "predict_std",
+    "sample",
+)
+
+
+def stream(model: Model, source: Any, method: str = "predict", *, rows: int = ROWS, **arguments: Any) -> Iterator[Any]:
+    """Yield what ``model.<method>`` says of each block of a table, holding no more than a block.
+
+    The blocks' results one after another are those of the whole table, samples included: rows keep their numbers.
+
+    Parameters
+    ----------
+    model : DiffGBM, AutoDiffGBM or ConformalDiffGBM
+        A fitted model.
+    source : path, array, frame, Dask collection, or iterable of arrays or frames
+        A Parquet, CSV or Feather file, or a folder of Parquet files; a table, which may be a memory map; a Dask frame
+        or array, of which one partition is computed at a time; or blocks, which are taken as they come.
+    method : str
+        ``"predict"``, ``"predict_interval"``, ``"predict_quantiles"``, ``"sample"``, ...
+    rows : int
+        Rows of a block, where ``source`` does not say.
+    **arguments
+        Of the method. Without a ``seed``, ``sample`` takes one for the whole table.
+
+    Examples
+    --------
+    >>> for ends in stream(model, "rows.parquet", "predict_interval", coverage=0.9):  # doctest: +SKIP
+    ...     writer.write(ends)
+    """
+    known("method", method, METHODS)
+    found = blocks(model, source, check_count("rows", rows, 1))
+    return sampled(model, found, **arguments) if method == "sample" else asked(model, found, method, arguments)
+
+
+def asked(model: Model, found: Iterable[Any], method: str, arguments: dict[str, Any]) -> Iterator[Any]:
+    """Yield what a method says of each block."""
+    for X in found:
+        yield getattr(model, method)(X, **arguments)
+
+
+def sampled(
+    model: Model, found: Iterable[Any], n_samples: int, seed: int | None = None, first_row: int = 0, **sampler: Any
+) -> Iterator[Any]:
+    """Yield samples (n_samples, n) or (n_samples, n, d) of each block; rows are counted from ``first_row``."""
+    if seed is None:
+        seed = int(np.random.SeedSequence().generate_state(1)[0])
+    for X in found:
+        yield draw(model, X, n_samples, seed, first_row, **sampler)
+        first_row += len(X)
+
+
+def blocks(model: Model, source: Any, rows: int) -> Iterator[Any]:
+    """Yield a table in blocks of at most ``rows`` rows; the blocks of an iterable as they are."""
+    if isinstance(source, (str, os.PathLike)):
+        yield from (X for X, _ in pieces(model, Path(source), rows))
+        return
+    if isinstance(source, EncodedTable):
+        for block in blocks(model, source.matrix, rows):
+            yield EncodedTable(source.features, block)
+        return
+    if hasattr(source, "__dask_graph__") and hasattr(source, "to_delayed"):
+        for partition in partitions(source):
+            yield from blocks(model, partition, rows)
+        return
+    table = nw.from_native(source, pass_through=True)
+    if isinstance(table, nw.LazyFrame):
+        raise TypeError("A lazy frame has no rows yet: collect it, or give the blocks of its batches.")
+    if not isinstance(table, (nw.DataFrame, np.ndarray)):
+        yield from source
+        return
+    for first in range(0, len(table), rows):
+        part = table[first : first + rows]
+        yield part.to_native() if isinstance(part, nw.DataFrame) else part
+        if isinstance(source, np.ndarray):
+            release(source)
+
+
+def partitions(collection: Any) -> Iterator[Any]:
+    """Compute a Dask frame or array one partition of rows after another, in order; empty ones are left out."""
+    whole_rows = collection.rechunk({1: -1}) if hasattr(collection, "rechunk") else collection
+    for delayed in np.ravel(np.asarray(whole_rows.to_delayed(), dtype=object)):
+        partition = delayed.compute()
+        if len(partition):
+            yield partition

@@ -1,0 +1,26 @@
+"""First-stage models: cross-fitted, taken out of the response or given to the noise model as columns."""
+
+from diffgbm.first_stage.assembly import (
+    MIN_ROWS,
+    FirstStageValues,
+    FittedFirstStage,
+    assemble,
+    fit_first_stage,
+    n_fits,
+)
+from diffgbm.first_stage.cross_fitting import Task
+from diffgbm.first_stage.plan import GIVEN, RESIDUALIZE, Plan, plan_first_stage
+
+__all__ = [
+    "GIVEN",
+    "MIN_ROWS",
+    "RESIDUALIZE",
+    "FirstStageValues",
+    "FittedFirstStage",
+    "Plan",
+    "Task",
+    "assemble",
+    "fit_first_stage",
+    "n_fits",
+    "plan_first_stage",
+]

@@ -1,0 +1,73 @@
+"""Encoded rows for regressors that know neither categories nor missing values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgbm._util.types import Array
+
+MOST_LEVELS = 32
+"""Categories that get a column of their own; rarer ones share none."""
+
+
+@dataclass(frozen=True)
+class DenseTable:
+    """Standardised numbers with gaps filled by the median, flags for gaps, and one column for each category.
+
+    Attributes
+    ----------
+    numeric, gaps : ndarray of int
+        Numeric columns, and those of them that had missing values.
+    fill, centre, scale : ndarray
+        Median, mean and standard deviation of each numeric column.
+    levels : tuple of (int, ndarray)
+        Categorical columns and the codes that get a column.
+    """
+
+    numeric: NDArray[np.intp]
+    gaps: NDArray[np.intp]
+    fill: Array
+    centre: Array
+    scale: Array
+    levels: tuple[tuple[int, Array], ...]
+
+    @classmethod
+    def learn(cls, X: Array, categorical: Sequence[int]) -> DenseTable:
+        """Learn from training rows (n, p)."""
+        numeric = np.array([j for j in range(X.shape[1]) if j not in set(categorical)], dtype=np.intp)
+        values = X[:, numeric].astype(np.float64)
+        values[~np.isfinite(values)] = np.nan
+        known = np.isfinite(values)
+        fill = np.array([np.median(v[k]) if k.any() else 0.0 for v, k in zip(values.T, known.T, strict=True)])
+        filled = np.where(known, values, fill)
+        scale = filled.std(axis=0)
+        levels = []
+        for j in categorical:
+            codes, counts = np.unique(X[np.isfinite(X[:, j]), j], return_counts=True)
+            kept = codes[np.argsort(-counts, kind="stable")[:MOST_LEVELS]]
+            levels.append((int(j), np.sort(kept)))
+        return cls(
+            numeric,
+            numeric[~known.all(axis=0)] if len(numeric) else numeric,
+            fill,
+            filled.mean(axis=0),
+            np.where(scale > 0.0, scale, 1.0),
+            tuple(levels),
+        )
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.numeric) + len(self.gaps) + sum(len(codes) for _, codes in self.levels)
+
+    def __call__(self, X: Array) -> Array:
+        """Return rows (n, p) as finite numbers (n, width)."""
+        values = X[:, self.numeric].astype(np.float64)
+        values = (np.where(np.isfinite(values), values, self.fill) - self.centre) / self.scale
+        flags = ~np.isfinite(X[:, self.gaps])
+        ones = [X[:, [j]] == codes[None, :] for j, codes in self.levels]
+        return np.ascontiguousarray(np.hstack([values, flags, *ones], dtype=np.float64))

@@ -1,0 +1,155 @@
+r"""A Gaussian process as a first-stage model: exact, with leave-one-out predictions in closed form.
+
+.. math:: \hat\mu(x) = k(x, X) \alpha, \quad \alpha = K^{-1} y, \qquad
+          \hat\mu_{-i}(x_i) = y_i - \alpha_i / (K^{-1})_{ii}
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, lapack
+from scipy.spatial.distance import cdist
+from sklearn.exceptions import ConvergenceWarning
+
+from diffgbm._util.types import Array
+from diffgbm.first_stage.cross_fitting import CrossFitted, Task
+from diffgbm.first_stage.dense import DenseTable
+
+Kernel = Literal["matern", "rbf"]
+
+BLOCK = 2048
+"""Rows predicted at a time: a block's kernel matrix stays below 200 MB."""
+
+
+@dataclass(frozen=True)
+class GaussianProcess:
+    """Posterior means of one process for each response.
+
+    Attributes
+    ----------
+    dense : DenseTable
+        How rows are prepared.
+    kernel : {"matern", "rbf"}
+        Smoothness: Matern 5/2 or squared exponential.
+    points : ndarray of shape (m, q)
+        Training rows, prepared.
+    lengths, alpha : ndarray of shape (d, q) and (d, m)
+        Length scales and coefficients of each response.
+    offset : ndarray of shape (d,)
+        Prior means.
+    """
+
+    dense: DenseTable
+    kernel: Kernel
+    points: Array
+    lengths: Array
+    alpha: Array
+    offset: Array
+
+    def __call__(self, X: Array) -> Array:
+        """Predict rows (n, p): shape (n, d)."""
+        rows = self.dense(X)
+        out = np.empty((len(X), len(self.alpha)))
+        for i in range(0, len(X), BLOCK):
+            part = slice(i, i + BLOCK)
+            for j, (lengths, alpha) in enumerate(zip(self.lengths, self.alpha, strict=True)):
+                # row by row sums: a matrix product's order of addition depends on how many rows there are
+                weights = correlation(self.kernel, rows[part] / lengths, self.points / lengths)
+                out[part, j] = self.offset[j] + np.einsum("ij,j->i", weights, alpha)
+        return out
+
+
+@dataclass(frozen=True)
+class GaussianProcessMean:
+    """Gaussian-process regression with one length scale for each column.
+
+    Attributes
+    ----------
+    kernel : {"matern", "rbf"}
+        Smoothness.
+    rows_for_lengths : int
+        Length scales are found on at most so many rows.
+    max_rows : int
+        The process itself sees at most so many.
+    """
+
+    kernel: Kernel = "matern"
+    rows_for_lengths: int = 500
+    max_rows: int = 6000
+
+    def n_fits(self, task: Task) -> int:
+        """How often ``task.tick`` will be called."""
+        return 1
+
+    def cross_fit(self, task: Task) -> CrossFitted:
+        """Fit one process for each response; what it says of a row of its own is without that row."""
+        dense, rows = task.dense
+        rng = np.random.default_rng(task.seed)
+        order = rng.permutation(len(rows))
+        seen, rest = order[: self.max_rows], order[self.max_rows :]
+        points = rows[seen]
+        lengths, alphas, offsets = [], [], []
+        clean = np.empty_like(task.y)
+        for j in range(task.y.shape[1]):
+            offset = float(task.y[seen, j].mean())
+            y = task.y[seen, j] - offset
+            found = hyperparameters(self.kernel, points[: self.rows_for_lengths], y[: self.rows_for_lengths], task.seed)
+            own, left_out = leave_one_out(self.kernel, found, points, y)
+            lengths.append(found.lengths)
+            alphas.append(own)
+            offsets.append(offset)
+            clean[seen, j] = offset + left_out
+        fitted = GaussianProcess(dense, self.kernel, points, np.array(lengths), np.array(alphas), np.array(offsets))
+        if len(rest):
+            clean[rest] = fitted(task.X[rest])
+        task.tick()
+        return CrossFitted(fitted, clean, np.zeros(task.y.shape[1]))
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """Signal variance, noise variance and length scales (q,)."""
+
+    signal: float
+    noise: float
+    lengths: Array
+
+
+def correlation(kernel: Kernel, a: Array, b: Array) -> Array:
+    """Correlations (n, m) between scaled rows (n, q) and (m, q)."""
+    if kernel == "rbf":
+        return np.exp(-0.5 * cdist(a, b, "sqeuclidean"))
+    r = np.sqrt(5.0) * cdist(a, b)
+    return (1.0 + r + r * r / 3.0) * np.exp(-r)
+
+
+def hyperparameters(kernel: Kernel, X: Array, y: Array, seed: int) -> Hyperparameters:
+    """Maximise the marginal likelihood of rows (n, q)."""
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
+
+    q = X.shape[1]
+    start = np.full(q, np.sqrt(q))
+    bounds = (1e-2, 1e3)
+    shape: Any = RBF(start, bounds) if kernel == "rbf" else Matern(start, bounds, nu=2.5)
+    prior = ConstantKernel(1.0, (1e-2, 1e3)) * shape + WhiteKernel(0.1, (1e-8, 2.0))
+    model = GaussianProcessRegressor(prior, random_state=seed, n_restarts_optimizer=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a bound that is reached is an answer, too
+        theta = np.exp(model.fit(X, y).kernel_.theta)
+    return Hyperparameters(float(theta[0]), float(theta[-1]), theta[1:-1])
+
+
+def leave_one_out(kernel: Kernel, found: Hyperparameters, X: Array, y: Array) -> tuple[Array, Array]:
+    """Return the coefficients (n,) and what the process says of each row without it (n,)."""
+    scaled = X / found.lengths
+    gram = correlation(kernel, scaled, scaled)
+    gram.flat[:: len(gram) + 1] += max(found.noise / found.signal, 1e-10)
+    factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
+    alpha = cho_solve((factor, True), y, check_finite=False)
+    inverse, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)
+    return alpha, y - alpha / np.diagonal(inverse)

@@ -1,0 +1,148 @@
+"""Randomised trees as a first-stage model, kept as arrays: a fraction of scikit-learn's memory, and no pickle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgbm._util.types import Array, SmallIntegers
+from diffgbm.first_stage.cross_fitting import CrossFitted, Task, combine
+from diffgbm.first_stage.dense import DenseTable
+
+Singles = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class LeafForest:
+    """Trees whose leaves hold several numbers each; the prediction is their average over the trees.
+
+    Attributes
+    ----------
+    dense : DenseTable
+        How rows are prepared.
+    roots : ndarray of shape (trees,)
+        First node of each tree.
+    feature, left, right : ndarray of shape (nodes,)
+        Column asked at a node and where its two answers lead; at a leaf the column is -1 and ``left`` its position in
+        ``values``.
+    threshold : ndarray of shape (nodes,)
+        Rows with ``x <= threshold`` go left.
+    values : ndarray of shape (leaves, k)
+        What the leaves predict.
+    """
+
+    dense: DenseTable
+    roots: SmallIntegers
+    feature: SmallIntegers
+    threshold: Singles
+    left: SmallIntegers
+    right: SmallIntegers
+    values: Singles
+
+    def __call__(self, X: Array) -> Array:
+        """Predict rows (n, p): shape (n, k)."""
+        return self.prepared(self.dense(X))
+
+    def prepared(self, rows: Array) -> Array:
+        """Predict prepared rows (n, q): shape (n, k)."""
+        from diffgbm.first_stage._leaf_kernels import average_leaves
+
+        out = np.empty((len(rows), self.values.shape[1]))
+        singles = np.ascontiguousarray(rows, dtype=np.float32)
+        average_leaves(self.roots, self.feature, self.threshold, self.left, self.right, self.values, singles, out)
+        return out
+
+
+@dataclass(frozen=True)
+class ExtraTreesMean:
+    """Extremely randomised trees on the responses.
+
+    Attributes
+    ----------
+    n_trees : int
+        Trees of each fold.
+    min_samples_leaf : int
+        Least rows in a leaf.
+    """
+
+    n_trees: int = 60
+    min_samples_leaf: int = 2
+
+    def n_fits(self, task: Task) -> int:
+        """How often ``task.tick`` will be called."""
+        return task.n_models
+
+    def cross_fit(self, task: Task) -> CrossFitted:
+        """Fit one forest for each fold, for all responses together."""
+        return cross_fit_trees(task, task.y, self.n_trees, self.min_samples_leaf)
+
+
+def cross_fit_trees(task: Task, outputs: Array, n_trees: int, min_samples_leaf: int) -> CrossFitted:
+    """Cross-fit forests on several outputs (n, k) at once."""
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    dense, rows = task.dense
+    clean = np.empty((task.repeats, *outputs.shape))
+    parts: list[LeafForest] = []
+    for r, folds in enumerate(task.folds):
+        for train, held_out in folds:
+            model = ExtraTreesRegressor(
+                n_trees, min_samples_leaf=min_samples_leaf, n_jobs=task.n_jobs, random_state=task.seed + len(parts)
+            )
+            weights = None if task.weights is None else task.weights[train]
+            y = outputs[train, 0] if outputs.shape[1] == 1 else outputs[train]
+            model.fit(rows[train], y, sample_weight=weights)
+            part = from_trees(dense, [tree.tree_ for tree in model.estimators_])
+            clean[r, held_out] = part.prepared(rows[held_out])
+            parts.append(part)
+            task.tick()
+    average, gained = combine(task, clean)
+    return CrossFitted(joined(parts), average, gained)
+
+
+def from_trees(dense: DenseTable, trees: Sequence[Any]) -> LeafForest:
+    """Copy scikit-learn's fitted trees (``tree_``)."""
+    return joined([_single(dense, tree) for tree in trees])
+
+
+def _single(dense: DenseTable, tree: Any) -> LeafForest:
+    is_leaf = tree.children_left < 0
+    position = np.cumsum(is_leaf) - 1
+    left = np.where(is_leaf, position, tree.children_left).astype(np.int32)
+    # rows are compared as float32: rounding a threshold down keeps every comparison
+    threshold = tree.threshold.astype(np.float32)
+    threshold = np.where(threshold > tree.threshold, np.nextafter(threshold, np.float32(-np.inf)), threshold)
+    return LeafForest(
+        dense,
+        np.zeros(1, dtype=np.int32),
+        np.where(is_leaf, -1, tree.feature).astype(np.int32),
+        threshold.astype(np.float32),
+        left,
+        np.where(is_leaf, 0, tree.children_right).astype(np.int32),
+        np.ascontiguousarray(tree.value[is_leaf, :, 0], dtype=np.float32),
+    )
+
+
+def joined(parts: Sequence[LeafForest]) -> LeafForest:
+    """Lay forests end to end."""
+    nodes = np.cumsum([0, *(len(part.feature) for part in parts)])
+    leaves = np.cumsum([0, *(len(part.values) for part in parts)])
+    if nodes[-1] >= 2**31:
+        raise ValueError(f"a forest of {nodes[-1]:,} nodes is too large; use fewer trees or larger leaves.")
+    left = [
+        part.left + np.where(part.feature < 0, leaf, node)
+        for part, node, leaf in zip(parts, nodes[:-1], leaves[:-1], strict=True)
+    ]
+    return LeafForest(
+        parts[0].dense,
+        np.concatenate([part.roots + node for part, node in zip(parts, nodes[:-1], strict=True)]).astype(np.int32),
+        np.concatenate([part.feature for part in parts]),
+        np.concatenate([part.threshold for part in parts]),
+        np.concatenate(left).astype(np.int32),
+        np.concatenate([part.right + node for part, node in zip(parts, nodes[:-1], strict=True)]).astype(np.int32),
+        np.concatenate([part.values for part in parts]),
+    )

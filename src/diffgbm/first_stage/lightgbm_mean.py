@@ -1,0 +1,131 @@
+"""LightGBM as a first-stage model: binned once, one booster for each fold, all of them summed in one traversal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from diffgbm._util.types import Array
+from diffgbm.data.blocks import BlockDataset, MatrixSequence, is_large_map, map_rows
+from diffgbm.engine import TreeSum
+from diffgbm.engine.forest import CannotCollapse
+from diffgbm.engine.stored import AnyBooster
+from diffgbm.first_stage.cross_fitting import CrossFitted, Task, combine
+
+
+@dataclass(frozen=True)
+class BoosterAverage:
+    """The mean of several boosters' predictions for each response.
+
+    Attributes
+    ----------
+    models : tuple of tuple of Booster
+        For each response the boosters of the folds.
+    """
+
+    models: tuple[tuple[AnyBooster, ...], ...]
+
+    @cached_property
+    def averages(self) -> tuple[Callable[[Array], Array], ...]:
+        """The mean of each response, made when first asked for: fitting needs no compiled code."""
+        return tuple(map(_average, self.models))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # the averages are made from the boosters: they are not stored twice
+        return BoosterAverage, (self.models,)
+
+    def __call__(self, X: Array) -> Array:
+        """Predict rows (n, p): shape (n, d)."""
+        return np.column_stack([average(X) for average in self.averages])
+
+
+@dataclass(frozen=True)
+class LightGBMMean:
+    """LightGBM with squared error.
+
+    Attributes
+    ----------
+    params : mapping
+        LightGBM's parameters, and ``n_estimators`` and ``early_stopping_rounds`` (on a tenth of the training rows).
+    """
+
+    params: Mapping[str, Any]
+
+    def n_fits(self, task: Task) -> int:
+        """How often ``task.tick`` will be called."""
+        return task.n_models
+
+    def cross_fit(self, task: Task) -> CrossFitted:
+        """Fit one model for each fold and response."""
+        params, rounds, patience = _lightgbm_params(self.params, task.seed, task.n_jobs)
+        data = _binned(task, params)
+        clean = np.empty((task.repeats, *task.y.shape))
+        models: list[list[lgb.Booster]] = [[] for _ in range(task.y.shape[1])]
+        for r, folds in enumerate(task.folds):
+            for train, held_out in folds:
+                fitted, stop = train, None
+                if patience:
+                    fitted, stop = train_test_split(train, test_size=0.1, random_state=task.seed)
+                for j in range(task.y.shape[1]):
+                    valid = None if stop is None else _subset(task, data, stop, j)
+                    booster = _train(params, _subset(task, data, fitted, j), rounds, valid, patience)
+                    predict: Callable[[Array], Any] = partial(booster.predict, num_threads=task.n_jobs)
+                    clean[r, held_out, j] = map_rows(predict, task.X, held_out)
+                    models[j].append(booster)
+                task.tick()
+        average, gained = combine(task, clean)
+        return CrossFitted(BoosterAverage(tuple(map(tuple, models))), average, gained)
+
+
+def _binned(task: Task, params: dict[str, Any]) -> lgb.Dataset:
+    """Bin all rows; those of a large map on disk block by block, with the same result."""
+    options: dict[str, Any] = {"label": task.y[:, 0], "params": params, "categorical_feature": list(task.categorical)}
+    if is_large_map(task.X):
+        return BlockDataset(MatrixSequence(task.X), seeded=True, **options).construct()
+    return lgb.Dataset(task.X, free_raw_data=False, **options).construct()
+
+
+def _subset(task: Task, data: lgb.Dataset, rows: NDArray[np.intp], response: int) -> lgb.Dataset:
+    rows = np.sort(rows)
+    part = data.subset(rows.tolist()).construct()
+    part.set_label(task.y[rows, response])
+    if task.weights is not None:
+        part.set_weight(task.weights[rows])
+    return part
+
+
+def _lightgbm_params(params: Mapping[str, Any], seed: int, n_jobs: int) -> tuple[dict[str, Any], int, int | None]:
+    """Split the user's parameters into LightGBM's, the number of rounds and the patience."""
+    rest = dict(params)
+    rounds, patience = rest.pop("n_estimators"), rest.pop("early_stopping_rounds", None)
+    base = {
+        "objective": "regression",
+        "verbosity": -1,
+        "num_threads": n_jobs,
+        "seed": seed,
+        "deterministic": True,
+    }
+    return {**base, "force_col_wise": True, **rest}, rounds, patience
+
+
+def _train(
+    params: dict[str, Any], data: lgb.Dataset, rounds: int, valid: lgb.Dataset | None, patience: int | None
+) -> lgb.Booster:
+    if valid is None or not patience:
+        return lgb.train(params, data, rounds)
+    return lgb.train(params, data, rounds, valid_sets=[valid], callbacks=[lgb.early_stopping(patience, verbose=False)])
+
+
+def _average(boosters: Sequence[AnyBooster]) -> Callable[[Array], Array]:
+    """Return the mean of the folds' predictions as a function of rows (n, p)."""
+    try:
+        return TreeSum(boosters, [1.0 / len(boosters)] * len(boosters))
+    except CannotCollapse:
+        return lambda X: np.mean([booster.predict(X, num_threads=1) for booster in boosters], axis=0)

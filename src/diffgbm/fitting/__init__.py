@@ -1,0 +1,1 @@
+"""One model: noisy copies, boosters, bags, training, and what was fitted."""

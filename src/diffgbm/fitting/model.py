@@ -1,0 +1,162 @@
+"""A fitted model: everything that was learned, as one value that can draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from diffgbm._util.parallel import block_rows, map_blocks, n_threads
+from diffgbm._util.progress import progress_bar
+from diffgbm._util.types import Array
+from diffgbm.data.table import FeatureTable, ResponseTable
+from diffgbm.diffusion.recipe import Recipe
+from diffgbm.diffusion.sampler import Sampler
+from diffgbm.distributions.joint import JointDistribution
+from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.engine import Draws, Engine, LightGBMEngine, StepTable, make_engine
+from diffgbm.engine.factory import Kind, Mix
+from diffgbm.engine.stored import AnyBooster
+from diffgbm.first_stage import FirstStageValues, FittedFirstStage
+from diffgbm.fitting.quadrature import normal_points
+
+Distribution = PredictiveDistribution | JointDistribution
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """The parts of a fitted model, in the order in which a row passes through them.
+
+    Attributes
+    ----------
+    features, response : FeatureTable, ResponseTable
+        How the user's tables are read and written.
+    guide : Guide or None
+        What was taken out of the response first.
+    recipe : Recipe
+        What the boosters learned, and how it is sampled.
+    bags : tuple of tuple of Booster
+        For each bag one booster for each response.
+    bag_mix : {"mean", "mixture"}
+        Average the bags' fields, or let them share the samples.
+    engine_kind : str
+        Which engine integrates.
+    n_jobs : int or None
+        Threads.
+    """
+
+    features: FeatureTable
+    response: ResponseTable
+    first_stage: FittedFirstStage | None
+    recipe: Recipe
+    bags: tuple[tuple[AnyBooster, ...], ...]
+    bag_mix: Mix
+    engine_kind: Kind
+    n_jobs: int | None
+    engine: Engine = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        engine = make_engine(self.bags, self.engine_kind, self.bag_mix, n_jobs=n_threads(self.n_jobs))
+        object.__setattr__(self, "engine", engine)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # the engine is made from the boosters: it is not stored twice
+        return FittedModel, tuple(getattr(self, f.name) for f in fields(self) if f.init)
+
+    @property
+    def n_responses(self) -> int:
+        """Number of response coordinates ``d``."""
+        return len(self.bags[0])
+
+    @property
+    def boosters(self) -> tuple[AnyBooster, ...]:
+        """All boosters, bag by bag."""
+        return tuple(booster for bag in self.bags for booster in bag)
+
+    @property
+    def n_iterations(self) -> list[int]:
+        """Boosting rounds kept for each response, bag by bag."""
+        return [b.best_iteration if b.best_iteration > 0 else b.num_trees() for b in self.boosters]
+
+    def distribution(
+        self, X: Array, sampler: Sampler, n_points: int, index: Any = None, threads: int = 1, verbose: int = 0
+    ) -> Distribution:
+        """Predictive laws of encoded rows ``X`` (n, p), as ``n_points`` evenly spread points carried to the data."""
+        return self.distributions_of(self.points(X, sampler, n_points, threads, verbose), index)
+
+    def points(
+        self,
+        X: Array,
+        sampler: Sampler,
+        n_points: int,
+        threads: int = 1,
+        verbose: int = 0,
+        said: FirstStageValues | None = None,
+    ) -> Array:
+        """Carry ``n_points`` evenly spread points to the laws of encoded rows ``X`` (n, p): shape (n, n_points, d).
+
+        A scalar state meets evenly spread noise as well; several responses share random noise between rows.
+        """
+        points = np.empty((len(X), n_points, self.n_responses))
+
+        def receive(rows: slice, values: Array) -> None:
+            points[rows] = values
+
+        start = normal_points(n_points, self.n_responses)
+        draws = Draws(n_points, key=0, start=start, shared=True, spread=self.n_responses == 1)
+        self.integrate(X, self.recipe.steps(sampler), draws, threads, verbose, receive, said)
+        return points
+
+    def distributions_of(self, points: Array, index: Any = None) -> Distribution:
+        """Make laws of points (n, n_points, d)."""
+        if self.response.is_1d:
+            return PredictiveDistribution.from_points(points[:, :, 0], self.response_names[0], index)
+        return JointDistribution(points, self.response_names, index)
+
+    def with_first_stage(self, X: Array, said: FirstStageValues | None = None) -> tuple[Array, FirstStageValues | None]:
+        """Return encoded rows with the guides' columns, and what the guides say (or ``said``, if it is given)."""
+        if said is None and self.first_stage is not None:
+            said = self.first_stage.values(X)
+        if said is not None and said.features.shape[1]:
+            X = np.hstack([X, said.features])
+        return X, said
+
+    @property
+    def response_names(self) -> tuple[str, ...]:
+        """Names of the responses: the user's, or y, y0, y1, ..."""
+        if self.response.names is not None:
+            return self.response.names
+        return ("y",) if self.n_responses == 1 else tuple(f"y{j}" for j in range(self.n_responses))
+
+    def integrate(
+        self,
+        X: Array,
+        steps: StepTable,
+        draws: Draws,
+        threads: int,
+        verbose: int,
+        receive: Callable[[slice, Array], None],
+        said: FirstStageValues | None = None,
+    ) -> None:
+        """Integrate ``steps`` for encoded rows ``X`` (n, p), block by block, ``threads`` blocks at a time.
+
+        ``receive(rows, values)`` gets the samples (rows, n_samples, d) of each block in the user's units, from
+        several threads at once. ``said`` replaces what the guide says of the rows.
+        """
+        integrator = self.engine.prepare(steps)
+        # LightGBM brings threads of its own; the collapsed tables are integrated by ours
+        threads = 1 if isinstance(self.engine, LightGBMEngine) else threads
+
+        def work(first: int, last: int) -> None:
+            rows = np.ascontiguousarray(X[first:last], dtype=np.float64)
+            rows, values = self.with_first_stage(rows, None if said is None else said[first:last])
+            states = integrator(rows, replace(draws, first_row=draws.first_row + first))
+            if values is not None:
+                states = values.location[:, None] + values.scale[:, None] * states
+            receive(slice(first, last), self.response.restore(states))
+
+        size = block_rows(draws.n_samples * self.n_responses, len(X), threads)
+        with progress_bar(len(X), "sample", verbose, "row") as bar:
+            map_blocks(work, len(X), size, threads, bar)

@@ -1,0 +1,21 @@
+"""Points spread evenly over the standard normal law."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from diffgbm._util.types import Array
+
+
+def normal_points(n: int, d: int) -> Array:
+    r"""Return ``n`` points in ``d`` dimensions whose averages are close to those of the normal law.
+
+    One dimension: the midpoints :math:`\Phi^{-1}((i + \tfrac12)/n)`. Several: a Sobol sequence with a fixed
+    scrambling. Either way the same points for the same ``(n, d)``.
+    """
+    if d == 1:
+        return np.asarray(ndtri((np.arange(n) + 0.5) / n))[:, None]
+    uniform = qmc.Sobol(d, scramble=True, rng=np.random.default_rng(0)).random_base2(int(np.ceil(np.log2(n))))
+    return np.asarray(ndtri(np.clip(uniform[:n], 1e-12, 1.0 - 1e-12)))

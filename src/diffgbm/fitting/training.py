@@ -1,0 +1,280 @@
+"""From the estimator's arguments and the user's table to a fitted model: table -> guide -> boosters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
+
+from diffgbm._util.errors import check_count, known
+from diffgbm._util.parallel import n_threads, one_blas_thread
+from diffgbm._util.progress import progress_bar
+from diffgbm._util.types import Array, Rows
+from diffgbm.data.table import FeatureTable, ResponseTable, read_response
+from diffgbm.diffusion.recipe import Recipe, resolve
+from diffgbm.diffusion.sampler import Sampler
+from diffgbm.engine.factory import Kind, Mix
+from diffgbm.first_stage import FirstStageValues, Task, fit_first_stage, n_fits, plan_first_stage
+from diffgbm.fitting.bags import ORDERED, Bag, NoiseTable, Tick, splits, train_bag
+from diffgbm.fitting.model import Distribution, FittedModel
+
+
+@dataclass(frozen=True)
+class TrainingTable:
+    """The user's table as models see it.
+
+    Attributes
+    ----------
+    features, response : FeatureTable, ResponseTable
+        How it was read.
+    X : ndarray of shape (n, p)
+        Encoded rows of positive weight.
+    y : ndarray of shape (n, d)
+        Standardised responses.
+    weights : ndarray of shape (n,) or None
+        Weight of each row.
+    observed : ndarray of shape (n, d)
+        Responses as the user gave them, to the last bit.
+    """
+
+    features: FeatureTable
+    response: ResponseTable
+    X: Array
+    y: Array
+    weights: Array | None
+    observed: Array
+
+    def part(self, rows: NDArray[np.intp]) -> TrainingTable:
+        """Take some of the rows; how the table was read stays what it was."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, X=self.X[rows], y=self.y[rows], weights=weights, observed=self.observed[rows])
+
+
+def read_table(X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any, owner: str) -> TrainingTable:
+    """Read the user's table; ``owner`` is the estimator's name for messages."""
+    features, matrix = FeatureTable.learn(X, cat_idx, owner)
+    weights = None if sample_weight is None else read_weights(sample_weight, matrix)
+    response, standard = ResponseTable.learn(y, weights, len(matrix))
+    observed = read_response(y)[1].reshape(standard.shape)
+    if weights is not None and not np.all(weights > 0.0):  # a row of no weight is a row that is not there
+        counted = weights > 0.0
+        matrix, standard, weights, observed = matrix[counted], standard[counted], weights[counted], observed[counted]
+    if len(matrix) < 2:
+        raise ValueError(f"{owner} needs at least 2 rows of positive weight; got n_samples={len(matrix)}.")
+    return TrainingTable(features, response, matrix, standard, weights, observed)
+
+
+_WEIGHTS = (1e-30, 1e30)
+"""LightGBM keeps weights, and their products with errors, as float32."""
+
+
+def read_weights(sample_weight: Any, matrix: Array) -> Array:
+    """Read one weight for each row of ``matrix`` (n, p)."""
+    try:
+        weights = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
+    except (TypeError, ValueError, OverflowError) as error:
+        if "weight" in str(error):
+            raise
+        raise TypeError(f"sample_weight must hold one number for each row. ({error})") from None
+    extreme = (weights > 0.0) & ((weights < _WEIGHTS[0]) | (weights > _WEIGHTS[1]))
+    if extreme.any():
+        row = int(np.argmax(extreme))
+        raise ValueError(
+            f"sample_weight must be 0 or lie between {_WEIGHTS[0]:g} and {_WEIGHTS[1]:g}; got {weights[row]:g} in row "
+            f"{row}. Divide all weights by their mean."
+        )
+    return np.asarray(weights)
+
+
+@one_blas_thread()
+def fit_model(
+    params: Mapping[str, Any], X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any, owner: str
+) -> tuple[FittedModel, Training]:
+    """Fit everything; ``params`` are the estimator's arguments, ``owner`` its name for messages."""
+    recipe = resolve(params)
+    check_arguments(params)
+    table = read_table(X, y, cat_idx, sample_weight, owner)
+    seeds = np.random.SeedSequence(params["seed"]).spawn(5)
+    threads = n_threads(params["n_jobs"])
+    plan = plan_first_stage(params["residualize"], params["first_stage_features"], params["extra_residualizer_params"])
+    task = Task(
+        table.X,
+        table.y,
+        table.features.categorical,
+        table.weights,
+        params["residualize_k_folds"],
+        params["residualize_repeats"],
+        seed_integer(seeds[0]),
+        threads,
+    )
+    fits, rounds, n_bags = n_fits(plan, task), params["n_estimators"], params["n_bags"]
+    with progress_bar(fits + n_bags * table.y.shape[1] * rounds, "fit", params["verbose"], "round") as bar:
+        first_stage, said = fit_first_stage(replace(task, tick=bar.update), plan)
+        residuals = (table.y - said.location) / said.scale
+        if params["sde_initialize_from_data"]:
+            recipe = recipe.fitted_to(residuals)
+        given = said.features if said.features.shape[1] else None
+        noise_table = NoiseTable(table.X, residuals, table.weights, table.features.categorical, given)
+        bags = train_bags(params, noise_table, recipe, seeds[1:], threads, _round_counter(bar, fits, rounds))
+    model = FittedModel(
+        table.features,
+        table.response,
+        first_stage,
+        recipe,
+        tuple(bag.boosters for bag in bags),
+        params["bag_mix"],
+        params["engine"],
+        params["n_jobs"],
+    )
+    return model, Training(table.X, said, tuple(bag.held_out for bag in bags))
+
+
+@dataclass(frozen=True)
+class Training:
+    """What is known of the training rows after fitting.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, p)
+        Encoded rows of positive weight.
+    said : GuideValues
+        What the guides say of them, out of fold.
+    held_out : tuple of ndarray of int
+        The rows that each bag has not learned from.
+    """
+
+    X: Array
+    said: FirstStageValues
+    held_out: tuple[Rows, ...]
+
+
+OOB_POINTS = 100
+"""Points of an out-of-bag law: 800 bytes a row."""
+
+
+def out_of_bag_distributions(model: FittedModel, training: Training, sampler: Sampler, threads: int) -> Distribution:
+    """Predictive laws of the training rows, each from the bag that has not seen it."""
+    points = np.empty((len(training.X), OOB_POINTS, model.n_responses))
+    for bag, rows in zip(model.bags, training.held_out, strict=True):
+        alone = replace(model, bags=(bag,))
+        points[rows] = alone.points(training.X[rows], sampler, OOB_POINTS, threads, said=training.said[rows])
+    return model.distributions_of(points)
+
+
+def train_bags(
+    params: Mapping[str, Any],
+    table: NoiseTable,
+    recipe: Recipe,
+    seeds: Sequence[np.random.SeedSequence],
+    threads: int,
+    tick: Tick,
+) -> list[Bag]:
+    """Train the bags; ``seeds`` are those of the split, the two draws of noise and LightGBM."""
+    n_bags = params["n_bags"]
+    parts = splits(
+        len(table.X),
+        n_bags,
+        params["eval_percent"],
+        seed_integer(seeds[0]),
+        params["early_stopping_rounds"] is not None,
+        table.X.size > ORDERED,
+    )
+    # one bag uses the seeds themselves, several those spawned from them
+    own = [seeds[1:]] if n_bags == 1 else list(zip(*(seed.spawn(len(parts)) for seed in seeds[1:]), strict=True))
+    return [
+        train_bag(
+            table,
+            recipe,
+            part,
+            params=params,
+            lightgbm=lightgbm_params(params, seed_integer(seed[2]), threads),
+            seeds=seed[:2],
+            tick=tick,
+        )
+        for part, seed in zip(parts, own, strict=True)
+    ]
+
+
+def lightgbm_params(params: Mapping[str, Any], seed: int, threads: int) -> dict[str, Any]:
+    """Return LightGBM's own parameters for the estimator's arguments."""
+    return {
+        "objective": "regression",
+        "num_leaves": params["num_leaves"],
+        "max_depth": params["max_depth"],
+        "learning_rate": params["learning_rate"],
+        "max_bin": params["max_bin"],
+        "bin_construct_sample_cnt": params["subsample_for_bin"],
+        "min_data_in_leaf": params["min_child_samples"],
+        "bagging_fraction": params["subsample"],
+        "bagging_freq": params["subsample_freq"],
+        "num_threads": threads,
+        "seed": seed,
+        "deterministic": True,
+        "force_col_wise": True,
+        "verbosity": -1,
+        **(params["extra_lightgbm_params"] or {}),
+    }
+
+
+_COUNTS = {
+    "n_repeats": 1,
+    "n_estimators": 1,
+    "residualize_k_folds": 2,
+    "residualize_repeats": 1,
+    "n_bags": 1,
+    "num_leaves": 2,
+    "max_depth": -1,
+    "max_bin": 2,
+    "subsample_for_bin": 1,
+    "min_child_samples": 0,
+    "subsample_freq": 0,
+}
+"""Arguments that are integers, with the least they may be."""
+
+
+def check_arguments(params: Mapping[str, Any]) -> None:
+    """Check what LightGBM and numpy would only complain about in their own words."""
+    plan_first_stage(params["residualize"], params["first_stage_features"], None)
+    known("engine", params["engine"], get_args(Kind))
+    known("bag_mix", params["bag_mix"], get_args(Mix))
+    for name, low in _COUNTS.items():
+        check_count(name, params[name], low)
+    for name in ("learning_rate", "subsample", "eval_percent"):
+        value = params[name]
+        most = np.inf if name == "learning_rate" else 1.0
+        if not isinstance(value, (int, float, np.integer, np.floating)) or not 0.0 < value <= most:
+            raise ValueError(f"{name} must be a number > 0{' and <= 1' if most == 1.0 else ''}; got {value!r}.")
+    if params["seed"] is not None:
+        check_count("seed", params["seed"], 0)
+    if params["early_stopping_rounds"] is not None:
+        check_count("early_stopping_rounds", params["early_stopping_rounds"], 1)
+        if params["eval_percent"] >= 1.0:
+            raise ValueError(f"eval_percent must leave rows to train on; got {params['eval_percent']!r}.")
+    for name in ("extra_lightgbm_params", "extra_residualizer_params"):
+        if params[name] is not None and not isinstance(params[name], Mapping):
+            raise TypeError(f"{name} must be a dict or None; got {type(params[name]).__name__}.")
+
+
+def seed_integer(seed: np.random.SeedSequence) -> int:
+    """Make 31 bits of a seed sequence, for LightGBM and scikit-learn."""
+    return int(seed.generate_state(1)[0] >> 1)
+
+
+def _round_counter(bar: Any, folds: int, rounds: int) -> Callable[[float | None], None]:
+    """Advance the bar by boosting rounds; a booster that stops early jumps to its end."""
+    finished = 0
+
+    def tick(loss: float | None) -> None:
+        nonlocal finished
+        if loss is None:
+            finished += 1
+            bar.update(folds + finished * rounds - bar.n)
+        else:
+            bar.set_postfix_str(f"validation loss {loss:.4g}", refresh=False)
+            bar.update()
+
+    return tick

@@ -1,0 +1,130 @@
+"""The adapter for skpro: the same models behind its interface, where ``predict_proba`` returns a distribution object.
+
+This module needs skpro (``pip install "diffgbm[skpro]"``); nothing else in the library imports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from diffgbm._util.optional import need
+from diffgbm._util.types import Array
+from diffgbm.distributions.joint import JointDistribution
+from diffgbm.estimators.base import Distribution
+from diffgbm.estimators.diffgbm import DiffGBM
+
+_Base: Any = need("skpro.regression.base").BaseProbaRegressor
+
+
+class DiffGBMRegressor(_Base):
+    """A distributional regressor of this library as an skpro regressor.
+
+    Quantiles, intervals, means and variances are those of the predictive law, exact. ``predict_proba`` gives its points
+    as an skpro ``Empirical`` distribution: equally likely, evenly spread in probability, joint for several responses.
+
+    Parameters
+    ----------
+    estimator : DiffGBM, AutoDiffGBM, DiffGBMCV or ConformalDiffGBM, optional
+        What is fitted: a clone of it. ``DiffGBM()`` if left out.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted clone.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from diffgbm import DiffGBM
+    >>> from diffgbm.integrations.skpro import DiffGBMRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = pd.DataFrame({"a": rng.uniform(size=200)})
+    >>> y = pd.DataFrame({"price": X["a"] + 0.1 * rng.standard_normal(200)})
+    >>> model = DiffGBMRegressor(DiffGBM.flow(n_estimators=20, n_repeats=5, seed=0, n_jobs=1)).fit(X, y)
+    >>> model.predict_interval(X[:2], coverage=0.9).columns.tolist()
+    [('price', 0.9, 'lower'), ('price', 0.9, 'upper')]
+    >>> model.predict_proba(X[:2]).shape
+    (2, 1)
+    """
+
+    _tags = {  # noqa: RUF012 - skpro reads it from the class
+        "authors": ["the DiffGBM authors"],
+        "python_version": ">=3.10",
+        "capability:multioutput": True,
+        "capability:missing": True,
+        "X_inner_mtype": "pd_DataFrame_Table",
+        "y_inner_mtype": "pd_DataFrame_Table",
+    }
+
+    def __init__(self, estimator: Any = None) -> None:
+        self.estimator = estimator
+        super().__init__()
+
+    def _fit(self, X: Any, y: Any) -> DiffGBMRegressor:
+        self._y_columns = y.columns
+        # one response is given as a vector: scalar laws are exact, joint ones are points
+        response = y.iloc[:, 0].to_numpy() if y.shape[1] == 1 else y.to_numpy()
+        base = DiffGBM() if self.estimator is None else self.estimator
+        self.estimator_ = clone(base).fit(_named(X), response)
+        return self
+
+    def _distribution(self, X: Any) -> Distribution:
+        distribution: Distribution = self.estimator_.predict_distribution(_named(X))
+        return distribution
+
+    def _frame(self, values: Array, index: Any, columns: Any = None) -> Any:
+        """Return values (n, ...) as a frame; the responses' names are its columns if no others are given."""
+        flat = np.reshape(values, (len(values), -1))
+        return need("pandas").DataFrame(flat, index=index, columns=self._y_columns if columns is None else columns)
+
+    def _predict(self, X: Any) -> Any:
+        return self._frame(self._distribution(X).mean(), X.index)
+
+    def _predict_var(self, X: Any) -> Any:
+        return self._frame(self._distribution(X).var(), X.index)
+
+    def _predict_quantiles(self, X: Any, alpha: Sequence[float]) -> Any:
+        values = self._distribution(X).quantile(np.asarray(alpha, dtype=np.float64))
+        return self._frame(values, X.index, self._get_columns(method="predict_quantiles", alpha=alpha))
+
+    def _predict_interval(self, X: Any, coverage: Sequence[float]) -> Any:
+        if len(self._y_columns) == 1:
+            # the estimator's own intervals: conformal ones are not quantiles of its law
+            ends = [np.asarray(self.estimator_.predict_interval(_named(X), c)) for c in coverage]
+        else:
+            distribution = self._distribution(X)
+            ends = [distribution.interval(c) for c in coverage]
+        columns = self._get_columns(method="predict_interval", coverage=coverage)
+        return self._frame(np.stack(ends, axis=-2), X.index, columns)
+
+    def _predict_proba(self, X: Any) -> Any:
+        pandas, distributions = need("pandas"), need("skpro.distributions")
+        distribution = self._distribution(X)
+        if isinstance(distribution, JointDistribution):
+            points = distribution.points
+        else:
+            # levels of a recalibrated law are not even; points of an Empirical are
+            m = len(distribution.levels)
+            points = distribution.quantile((np.arange(m) + 0.5) / m)[:, :, None]
+        n, m, d = points.shape
+        labels = pandas.MultiIndex.from_product([range(m), X.index], names=["sample", "row"])
+        spread = pandas.DataFrame(points.swapaxes(0, 1).reshape(m * n, d), index=labels, columns=self._y_columns)
+        return distributions.Empirical(spl=spread, index=X.index, columns=self._y_columns)
+
+    @classmethod
+    def get_test_params(cls, parameter_set: str = "default") -> list[dict[str, Any]]:
+        """Return small settings for skpro's own checks."""
+        small: dict[str, Any] = {"n_repeats": 2, "n_estimators": 5, "num_leaves": 4, "seed": 0, "n_jobs": 1}
+        return [
+            {"estimator": DiffGBM.flow(residualize="off", **small)},
+            {"estimator": DiffGBM.published(n_steps=5, **small)},
+        ]
+
+
+def _named(X: Any) -> Any:
+    """Name the columns by text, as scikit-learn wants them; skpro numbers those of arrays."""
+    return X.set_axis([str(name) for name in X.columns], axis=1)

@@ -1,0 +1,102 @@
+"""Scores of a model on a table that is read in pieces."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import kstest
+
+from diffgbm._util.types import Array
+from diffgbm.metrics.scores import climatology_crps
+
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+"""Central intervals whose coverage and width are reported."""
+
+
+class Scores:
+    """Gathers what each row contributes; a few numbers of each row are kept, its law is not.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The responses.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self.rows = 0
+        self._parts: list[dict[str, Array]] = []
+
+    def add(self, distribution: Any, y: Array, interval: Callable[[float], Array] | None = None) -> None:
+        """Add the laws of some rows, their observations (n, d), and their intervals if these are not the laws' own."""
+        observed = y[:, 0] if not hasattr(distribution, "names") else y
+        part = row_scores(
+            distribution, observed, {level: (interval or distribution.interval)(level) for level in LEVELS}
+        )
+        columns = {name: np.asarray(values, dtype=np.float64).reshape(len(y), -1) for name, values in part.items()}
+        self._parts.append({**columns, "logpdf": np.asarray(distribution.logpdf(observed)).reshape(len(y), 1)})
+        self.rows += len(y)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the scores of each response, and the mean negative log density; what is not finite is ``None``."""
+        whole = {name: np.concatenate([part[name] for part in self._parts]) for name in self._parts[0]}
+        return {
+            "rows": self.rows,
+            "log_score": _number(-whole["logpdf"].mean()),
+            "targets": {
+                name: mean_scores({k: v[:, j] for k, v in whole.items() if k != "logpdf"})
+                for j, name in enumerate(self.names)
+            },
+        }
+
+    def table(self, summary: dict[str, Any]) -> str:
+        """Write a summary for people: a line for each score, a column for each response."""
+        rows = {"": list(self.names)}
+        for score in next(iter(summary["targets"].values())):
+            values = [summary["targets"][name][score] for name in self.names]
+            rows[score] = ["-" if value is None else f"{value:.5g}" for value in values]
+        lines = [f"{name:<14}" + "".join(f" {cell:>12}" for cell in cells) for name, cells in rows.items()]
+        log_score = "-" if summary["log_score"] is None else f"{summary['log_score']:.5g}"
+        return "\n".join(
+            [
+                f"{summary['rows']:,} rows, log score {log_score}",
+                *lines,
+                "crps, rmse, mae and log score: lower is better. skill: 1 is perfect, 0 is no better than this table's",
+                "own responses as one law for all rows. pit_p: above 0.05 if the laws are calibrated.",
+            ]
+        )
+
+
+def row_scores(distribution: Any, observed: Array, ends: Mapping[float, Array]) -> dict[str, Array]:
+    """What each row contributes to the scores: its law, observation and intervals (n, 2) or (n, d, 2) by level."""
+    inside = {level: (observed >= e[..., 0]) & (observed <= e[..., 1]) for level, e in ends.items()}
+    return {
+        "y": observed,
+        "crps": distribution.crps(observed),
+        "squared": (distribution.mean() - observed) ** 2,
+        "absolute": np.abs(distribution.median() - observed),
+        "pit": distribution.pit(observed),
+        **{f"coverage_{level:g}": part for level, part in inside.items()},
+        **{f"width_{level:g}": e[..., 1] - e[..., 0] for level, e in ends.items()},
+    }
+
+
+def mean_scores(values: Mapping[str, Array]) -> dict[str, float | None]:
+    """Scores of one response from what its rows contribute, each of shape (n,); what is not finite is ``None``."""
+    crps, by_climatology = values["crps"].mean(), climatology_crps(values["y"], values["y"]).mean()
+    numbers = {
+        "crps": crps,
+        "skill": 1.0 - crps / by_climatology if by_climatology > 0.0 else math.nan,
+        "rmse": np.sqrt(values["squared"].mean()),
+        "mae": values["absolute"].mean(),
+        "pit_p": kstest(values["pit"], "uniform").pvalue,
+        **{name: v.mean() for name, v in values.items() if name.startswith(("coverage_", "width_"))},
+    }
+    return {name: _number(value) for name, value in numbers.items()}
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

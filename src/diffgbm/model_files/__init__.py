@@ -1,1 +1,0 @@
-"""The parts of a model file: an archive of JSON, LightGBM's text, arrays and, for a user's own regressors, skops."""

@@ -1,0 +1,174 @@
+"""Fitted models: tables, guides, the noise model itself, and pools of several."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import numpy as np
+
+from diffgbm._util.types import Array
+from diffgbm.auto.atoms import ResponseShape
+from diffgbm.auto.pooled_model import PooledModel
+from diffgbm.auto.recalibration import Correction
+from diffgbm.data.table import FeatureTable, ResponseTable
+from diffgbm.engine.factory import Kind as EngineKind
+from diffgbm.engine.factory import Mix
+from diffgbm.first_stage import FittedFirstStage
+from diffgbm.fitting.model import FittedModel
+from diffgbm.persistence import tables
+from diffgbm.persistence.predictors import PREDICTORS, common_columns
+from diffgbm.persistence.store import Kind, Part, Reader, Writer
+from diffgbm.persistence.values import Stored, list_of, mapping, number, numbers, one_of
+
+_RESIDUALS = ("centre", "spread", "scale_floor", "shrink")
+
+
+def write_first_stage(first_stage: FittedFirstStage, writer: Writer) -> dict[str, Any]:
+    """Store guides."""
+    return {
+        "location": writer.put(first_stage.location),
+        "log_scale": writer.put(first_stage.log_scale),
+        "given": [writer.put(predictor) for predictor in first_stage.given],
+        **{name: getattr(first_stage, name).tolist() for name in _RESIDUALS},
+    }
+
+
+def read_first_stage(stored: Stored, reader: Reader) -> Part:
+    """Read guides."""
+    location, log_scale = (reader.maybe(stored[name], PREDICTORS) for name in ("location", "log_scale"))
+    given = [reader.part(i, PREDICTORS) for i in list_of(stored, "given", int)]
+    centre = numbers(stored, "centre")
+    arrays = [numbers(stored, name, len(centre)) for name in _RESIDUALS]
+    taken = [part for part in (location, log_scale) if part is not None]
+    if any(part.gives != len(centre) for part in taken):
+        raise ValueError(f"what is subtracted must predict {len(centre)} response(s)")
+    first_stage = FittedFirstStage(
+        None if location is None else location.value,
+        None if log_scale is None else log_scale.value,
+        tuple(part.value for part in given),
+        *arrays,
+    )
+    return Part(first_stage, common_columns([*taken, *given]), sum(part.gives or 0 for part in given))
+
+
+def write_model(model: FittedModel, writer: Writer) -> dict[str, Any]:
+    """Store a fitted model."""
+    return {
+        "features": writer.put(model.features),
+        "response": writer.put(model.response),
+        "first_stage": writer.put(model.first_stage),
+        "recipe": tables.write_recipe(model.recipe),
+        "bags": [[writer.booster(booster) for booster in bag] for bag in model.bags],
+        "bag_mix": model.bag_mix,
+        "engine": model.engine_kind,
+        "n_jobs": model.n_jobs,
+    }
+
+
+def read_model(stored: Stored, reader: Reader) -> Part:
+    """Read a fitted model."""
+    features: FeatureTable = reader.part(stored["features"], ("features",)).value
+    response: ResponseTable = reader.part(stored["response"], ("response",)).value
+    recipe = tables.read_recipe(mapping(stored, "recipe"))
+    first_stage = reader.maybe(stored["first_stage"], ("first_stage",))
+    mix: Any = one_of(stored, "bag_mix", get_args(Mix))
+    engine: Any = one_of(stored, "engine", get_args(EngineKind))
+    d, p = len(response.scale), features.n_features
+    if first_stage is not None and (first_stage.takes not in (None, p) or len(first_stage.value.centre) != d):
+        raise ValueError(f"the guide does not fit {p} column(s) and {d} response(s)")
+    width = d + p + (2 if recipe.noise_features == "raw_time_log_std" else 1)
+    width += 0 if first_stage is None or first_stage.gives is None else first_stage.gives
+    names = [list_of({"bags": bag}, "bags", str, d) for bag in list_of(stored, "bags", list)]
+    bags = tuple(tuple(reader.booster(name, width) for name in bag) for bag in names)
+    said = None if first_stage is None else first_stage.value
+    return Part(FittedModel(features, response, said, recipe, bags, mix, engine, stored["n_jobs"]))
+
+
+def write_pool(pool: PooledModel, writer: Writer) -> dict[str, Any]:
+    """Store a pool."""
+    return {
+        "members": [writer.put(member) for member in pool.members],
+        "weights": pool.weights.tolist(),
+        "correction": None if pool.correction is None else _write_correction(pool.correction, writer),
+        "shapes": [
+            {"atoms": None if s.atoms is None else s.atoms.tolist(), "low": s.low, "high": s.high, "room": s.room}
+            for s in pool.shapes
+        ],
+    }
+
+
+def read_pool(stored: Stored, reader: Reader) -> Part:
+    """Read a pool."""
+    members = [reader.part(i, ("model",)).value for i in list_of(stored, "members", int)]
+    weights = numbers(stored, "weights", len(members))
+    if not members or (weights <= 0.0).any() or abs(weights.sum() - 1.0) > 1e-9:
+        raise ValueError("a pool's weights must be positive and sum to one")
+    first: FittedModel = members[0]
+    if any(member.features != first.features or not _same(member.response, first.response) for member in members):
+        raise ValueError("the members of a pool must be models of the same table")
+    shapes = tuple(map(_shape, list_of(stored, "shapes", dict, first.n_responses)))
+    pool = PooledModel(tuple(members), weights, _read_correction(stored, reader), shapes)
+    if pool.has_room and not first.response.is_1d:
+        raise ValueError("only the values of a one-dimensional response have room")
+    return Part(pool)
+
+
+def _write_correction(correction: Correction, writer: Writer) -> dict[str, Any]:
+    return {"theta": writer.array(correction.theta), "spreads": writer.array(correction.spreads)}
+
+
+def _read_correction(pool: Stored, reader: Reader) -> Correction | None:
+    if "correction" not in pool and pool["pit"] is not None:
+        raise ValueError("it is recalibrated in a way that was given up before the first release: fit it again")
+    if pool.get("correction") is None:
+        return None
+    stored = mapping(pool, "correction")
+    theta: Array = reader.array(stored, "theta", "<f8", (None, None))
+    spreads: Array = reader.array(stored, "spreads", "<f8", (None,))
+    if theta.size == 0 or len(spreads) < 2 or spreads[0] < 0.0 or (np.diff(spreads) < 0.0).any():
+        raise ValueError("a correction needs coefficients, and spreads in order")
+    return Correction(theta, spreads)
+
+
+def read_pit(stored: Stored, reader: Reader) -> Array:
+    """Read sorted PIT values."""
+    pit: Array = reader.array(stored, "pit", "<f8", (None,))
+    if len(pit) < 1 or pit[0] < 0.0 or pit[-1] > 1.0 or (np.diff(pit) < 0.0).any():
+        raise ValueError("pit must be sorted numbers from 0 to 1")
+    return pit
+
+
+def _shape(stored: Stored) -> ResponseShape:
+    atoms = None if stored["atoms"] is None else numbers(stored, "atoms")
+    if atoms is not None and (len(atoms) < 2 or (np.diff(atoms) <= 0.0).any()):
+        raise ValueError("atoms must be increasing")
+    low, high = (None if stored[name] is None else number(stored, name) for name in ("low", "high"))
+    if low is not None and high is not None and low > high:
+        raise ValueError("low must not be above high")
+    room = number(stored, "room") if "room" in stored else 0.0
+    if room != 0.0 and (atoms is None or not 0.0 < room < np.diff(atoms).min()):
+        raise ValueError("room must be less than the distance between two atoms")
+    return ResponseShape(atoms, low, high, room)
+
+
+def _same(a: ResponseTable, b: ResponseTable) -> bool:
+    return (a.names, a.is_1d, a.location.tolist(), a.scale.tolist()) == (
+        *(b.names, b.is_1d, b.location.tolist(), b.scale.tolist()),
+    )
+
+
+KINDS: dict[type, Kind] = {
+    FeatureTable: Kind(
+        "features",
+        lambda value, writer: tables.write_features(value),
+        lambda stored, reader: Part(tables.read_features(stored)),
+    ),
+    ResponseTable: Kind(
+        "response",
+        lambda value, writer: tables.write_response(value),
+        lambda stored, reader: Part(tables.read_response(stored)),
+    ),
+    FittedFirstStage: Kind("first_stage", write_first_stage, read_first_stage),
+    FittedModel: Kind("model", write_model, read_model),
+    PooledModel: Kind("pool", write_pool, read_pool),
+}

@@ -1,0 +1,124 @@
+"""Fitted first-stage models: boosters, regressors, Gaussian processes, forests, and stacks of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diffgbm.engine.forest import header_value
+from diffgbm.first_stage.dense import DenseTable
+from diffgbm.first_stage.gaussian_process import GaussianProcess
+from diffgbm.first_stage.leaf_forest import LeafForest
+from diffgbm.first_stage.lightgbm_mean import BoosterAverage
+from diffgbm.first_stage.regressors import RegressorAverage
+from diffgbm.first_stage.stack import Weighted
+from diffgbm.persistence.forests import read_forest, write_forest
+from diffgbm.persistence.scikit_learn import read_regressors, write_regressors
+from diffgbm.persistence.store import Kind, Part, Reader, Writer
+from diffgbm.persistence.values import Stored, count, list_of, numbers, one_of, positions
+
+
+def write_dense(dense: DenseTable, writer: Writer) -> dict[str, Any]:
+    """Store how rows are prepared."""
+    return {
+        "columns": len(dense.numeric) + len(dense.levels),
+        "numeric": dense.numeric.tolist(),
+        "gaps": dense.gaps.tolist(),
+        **{name: getattr(dense, name).tolist() for name in ("fill", "centre", "scale")},
+        "levels": [[j, codes.tolist()] for j, codes in dense.levels],
+    }
+
+
+def read_dense(stored: Stored, reader: Reader) -> Part:
+    """Read how rows are prepared."""
+    p = count(stored, "columns")
+    numeric = positions(stored, "numeric", p)
+    gaps = positions(stored, "gaps", p)
+    fill, centre, scale = (numbers(stored, name, len(numeric)) for name in ("fill", "centre", "scale"))
+    levels = []
+    for item in list_of(stored, "levels", list):
+        j, codes = item
+        levels.append((int(positions({"levels": [j]}, "levels", p)[0]), numbers({"levels": codes}, "levels")))
+    columns = sorted([*numeric.tolist(), *(j for j, _ in levels)])
+    # their number first: a list of all that a stranger claims may not fit into memory
+    if len(columns) != p or columns != list(range(p)) or not set(gaps) <= set(numeric):
+        raise ValueError("columns are missing or are there twice")
+    if not (scale > 0.0).all():
+        raise ValueError("the scale of a column must be > 0")
+    dense = DenseTable(numeric, gaps, fill, centre, scale, tuple(levels))
+    return Part(dense, p, dense.width)
+
+
+def write_boosters(average: BoosterAverage, writer: Writer) -> dict[str, Any]:
+    """Store an average of boosters."""
+    models = [[writer.booster(booster) for booster in own] for own in average.models]
+    header = writer.entries[models[0][0]].partition(b"\nTree=")[0].decode()
+    return {"columns": int(header_value(header, "max_feature_idx")) + 1, "models": models}
+
+
+def read_boosters(stored: Stored, reader: Reader) -> Part:
+    """Read an average of boosters."""
+    p, models = count(stored, "columns"), list_of(stored, "models", list)
+    if not models or not all(own and all(isinstance(name, str) for name in own) for own in models):
+        raise ValueError("a guide must have boosters for each response")
+    average = BoosterAverage(tuple(tuple(reader.booster(name, p) for name in own) for own in models))
+    return Part(average, p, len(models))
+
+
+def write_process(process: GaussianProcess, writer: Writer) -> dict[str, Any]:
+    """Store a Gaussian process."""
+    return {
+        "dense": writer.put(process.dense),
+        "kernel": process.kernel,
+        "offset": process.offset.tolist(),
+        **{name: writer.array(getattr(process, name)) for name in ("points", "lengths", "alpha")},
+    }
+
+
+def read_process(stored: Stored, reader: Reader) -> Part:
+    """Read a Gaussian process."""
+    dense = reader.part(stored["dense"], ("dense",))
+    kernel: Any = one_of(stored, "kernel", ("matern", "rbf"))
+    offset = numbers(stored, "offset")
+    points = reader.array(stored, "points", "<f8", (None, dense.gives))
+    lengths = reader.array(stored, "lengths", "<f8", (len(offset), dense.gives))
+    alpha = reader.array(stored, "alpha", "<f8", (len(offset), len(points)))
+    if len(offset) < 1 or len(points) < 1 or not (lengths > 0.0).all():
+        raise ValueError("a Gaussian process needs points, responses and lengths > 0")
+    return Part(GaussianProcess(dense.value, kernel, points, lengths, alpha, offset), dense.takes, len(offset))
+
+
+def write_weighted(stack: Weighted, writer: Writer) -> dict[str, Any]:
+    """Store a stack."""
+    return {"members": [writer.put(member) for member in stack.members], "weights": stack.weights.tolist()}
+
+
+def read_weighted(stored: Stored, reader: Reader) -> Part:
+    """Read a stack."""
+    rows = list_of(stored, "weights", list)
+    members = [reader.part(i, PREDICTORS) for i in list_of(stored, "members", int, len(rows))]
+    d = members[0].gives if members else None
+    if not members or {member.gives for member in members} != {d}:
+        raise ValueError("the members of a stack must predict the same responses")
+    weights = np.array([numbers({"weights": row}, "weights", d) for row in rows])
+    return Part(Weighted(tuple(member.value for member in members), weights), common_columns(members), d)
+
+
+def common_columns(parts: list[Part]) -> int | None:
+    """Return how many columns the rows of predictors have, as far as any of them knows."""
+    known = {part.takes for part in parts if part.takes is not None}
+    if len(known) > 1:
+        raise ValueError(f"predictors take rows of {' and '.join(map(str, sorted(known)))} columns")
+    return next(iter(known), None)
+
+
+KINDS: dict[type, Kind] = {
+    DenseTable: Kind("dense", write_dense, read_dense),
+    BoosterAverage: Kind("boosters", write_boosters, read_boosters),
+    RegressorAverage: Kind("regressors", write_regressors, read_regressors),
+    GaussianProcess: Kind("process", write_process, read_process),
+    LeafForest: Kind("forest", write_forest, read_forest),
+    Weighted: Kind("weighted", write_weighted, read_weighted),
+}
+PREDICTORS = ("boosters", "regressors", "process", "forest", "weighted")

@@ -1,0 +1,199 @@
+"""A model as a list of objects that refer to earlier ones: what is shared is written once, and is shared again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from diffgbm.engine.stored import AnyBooster, StoredBooster, text_of
+from diffgbm.persistence.npy import Shape, from_npy, to_npy
+from diffgbm.persistence.skops_entries import check_types, from_skops, to_skops
+from diffgbm.persistence.values import Stored, list_of, of_type
+
+
+@dataclass(frozen=True)
+class Part:
+    """An object that was read.
+
+    Attributes
+    ----------
+    value : object
+        The object itself.
+    takes, gives : int or None
+        Of a predictor: columns of the rows it takes (``None``: not known) and of what it says of them.
+    kind : str
+        What it is, set by the reader.
+    """
+
+    value: Any
+    takes: int | None = None
+    gives: int | None = None
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How objects of one class are written and read.
+
+    Attributes
+    ----------
+    name : str
+        In the file.
+    write : callable
+        From an object and the writer to what JSON holds of it.
+    read : callable
+        From that and the reader to the object again; every value is checked before it is used.
+    """
+
+    name: str
+    write: Callable[[Any, Writer], dict[str, Any]]
+    read: Callable[[Stored, Reader], Part]
+
+
+class Writer:
+    """Lays out objects as a list and entries.
+
+    Parameters
+    ----------
+    kind_of : callable
+        From an object to its kind.
+    """
+
+    def __init__(self, kind_of: Callable[[Any], Kind]) -> None:
+        self.objects: list[dict[str, Any]] = []
+        self.entries: dict[str, bytes] = {}
+        self.types: set[str] = set()
+        self._kind_of = kind_of
+        self._positions: dict[int, int] = {}
+        self._arrays: dict[bytes, str] = {}
+        self._counts: Counter[str] = Counter()
+
+    def put(self, value: Any) -> int | None:
+        """Write an object, unless it has been written, after its parts; return its position."""
+        if value is None:
+            return None
+        if id(value) not in self._positions:
+            kind = self._kind_of(value)
+            stored = {"kind": kind.name, **kind.write(value, self)}
+            self._positions[id(value)] = len(self.objects)
+            self.objects.append(stored)
+        return self._positions[id(value)]
+
+    def booster(self, booster: AnyBooster) -> str:
+        """Write a booster; return the name of its entry."""
+        return self._entry("boosters", "txt", text_of(booster).encode())
+
+    def array(self, array: NDArray[Any]) -> str:
+        """Write an array, unless an equal one has been written; return the name of its entry."""
+        content = to_npy(array)
+        digest = hashlib.sha256(content).digest()
+        if digest not in self._arrays:
+            self._arrays[digest] = self._entry("arrays", "npy", content)
+        return self._arrays[digest]
+
+    def regressors(self, value: Any, where: str) -> str:
+        """Write a user's regressors by skops; return the name of their entry."""
+        content, types = to_skops(value, where)
+        self.types |= types
+        return self._entry("regressors", "skops", content)
+
+    def _entry(self, folder: str, ending: str, content: bytes) -> str:
+        name = f"{folder}/{self._counts[folder]}.{ending}"
+        self._counts[folder] += 1
+        self.entries[name] = content
+        return name
+
+
+class Reader:
+    """Makes objects of a list and entries, which may be anything.
+
+    Parameters
+    ----------
+    entries : mapping
+        Of the archive.
+    kinds : mapping
+        Kinds by name.
+    trusted : iterable of str or type
+        Types that the caller trusts in skops' entries; others are refused here, before anything is made.
+    """
+
+    def __init__(self, entries: Mapping[str, bytes], kinds: Mapping[str, Kind], trusted: Iterable[str | type]) -> None:
+        self._entries = {name: content for name, content in entries.items() if name != "manifest.json"}
+        self._kinds = kinds
+        self._unread = set(self._entries)
+        self._arrays: dict[str, NDArray[Any]] = {}
+        self._parts: list[Part] = []
+        self._unused: set[int] = set()
+        if foreign := {name: content for name, content in self._entries.items() if name.endswith(".skops")}:
+            check_types(foreign, trusted)
+
+    def build(self, objects: Sequence[Any]) -> Part:
+        """Make all objects; return the last, which all others are part of."""
+        for stored in objects:
+            if not isinstance(stored, dict):
+                raise TypeError("an object is not what it should be")
+            name = of_type(stored, "kind", str)
+            if name not in self._kinds:
+                raise ValueError(f"it holds an object of kind {name[:40]!r}")
+            part = self._kinds[name].read({k: v for k, v in stored.items() if k != "kind"}, self)
+            self._unused.add(len(self._parts))
+            self._parts.append(Part(part.value, part.takes, part.gives, name))
+        if not self._parts:
+            raise ValueError("it holds no objects")
+        if alone := self._unused - {len(self._parts) - 1}:
+            raise ValueError(f"nothing refers to object {min(alone)}")
+        if self._unread:
+            raise ValueError(f"nothing refers to {min(self._unread)!r}")
+        return self._parts[-1]
+
+    def part(self, position: Any, kinds: Sequence[str]) -> Part:
+        """Return an earlier object if it is of one of several kinds."""
+        if type(position) is not int or not 0 <= position < len(self._parts):
+            raise ValueError(f"object {str(position)[:20]} is referred to before it is there")
+        part = self._parts[position]
+        if part.kind not in kinds:
+            raise ValueError(f"object {position} is a {part.kind}, not a {' or '.join(kinds)}")
+        self._unused.discard(position)
+        return part
+
+    def maybe(self, position: Any, kinds: Sequence[str]) -> Part | None:
+        """Return an earlier object, or ``None`` for null."""
+        return None if position is None else self.part(position, kinds)
+
+    def booster(self, name: str, n_features: int) -> StoredBooster:
+        """Read a booster, each only once; its text is checked before anything follows it."""
+        if name not in self._unread:
+            raise KeyError(name)
+        self._unread.discard(name)
+        try:
+            return StoredBooster.checked(self._entries[name].decode(), n_features)
+        except ValueError as error:
+            raise ValueError(f"booster {name!r} cannot be used: {error}") from None
+
+    def array(self, stored: Stored, field: str, dtypes: str | tuple[str, ...], shape: Shape) -> NDArray[Any]:
+        """Read the array that ``field`` names; an entry that is named twice is one array."""
+        name = of_type(stored, field, str)
+        self._unread.discard(name)
+        content = self._entries[name]
+        try:
+            found = from_npy(content, (dtypes,) if isinstance(dtypes, str) else dtypes, shape)
+        except ValueError as error:
+            raise ValueError(f"array {name!r} ({field}) cannot be used: {error}") from None
+        return self._arrays.setdefault(name, found)
+
+    def arrays(self, stored: Stored, field: str, dtype: str, n: int) -> list[NDArray[Any]]:
+        """Read ``n`` arrays of one axis."""
+        return [self.array({field: name}, field, dtype, (None,)) for name in list_of(stored, field, str, n)]
+
+    def regressors(self, name: str) -> Any:
+        """Make the objects of a skops entry."""
+        if not name.endswith(".skops"):
+            raise ValueError(f"{name[:80]!r} does not hold regressors")
+        content = self._entries[name]
+        self._unread.discard(name)
+        return from_skops(name, content)

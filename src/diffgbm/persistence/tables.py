@@ -1,0 +1,87 @@
+"""Tables and recipes: small values, stored as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, get_args
+
+from diffgbm._util.errors import known
+from diffgbm.data.table import FeatureTable, ResponseTable
+from diffgbm.diffusion.noise_levels import TimeSampling
+from diffgbm.diffusion.paths import GaussianPath
+from diffgbm.diffusion.recipe import Recipe
+from diffgbm.diffusion.sampler import Equation, Sampler
+from diffgbm.persistence.values import Stored, list_of, mapping, names_of, number, numbers, plain
+
+MOST_STEPS = 1_000_000
+"""A model that a stranger wrote may not ask for more: its laws would take forever."""
+
+
+def write_features(features: FeatureTable) -> dict[str, Any]:
+    """Store how features are read."""
+    for j, level in ((j, level) for j, levels in enumerate(features.levels) for level in levels or ()):
+        if isinstance(level, tuple):  # JSON would make it a list
+            raise TypeError(f"column {j} has the category {level!r}; a model file holds numbers and text.")
+    return plain(asdict(features), "features")
+
+
+def read_features(stored: Stored) -> FeatureTable:
+    """Read how features are read."""
+    n = stored["n_features"]
+    if type(n) is not int or n < 1:
+        raise ValueError(f"n_features must be a positive integer; got {n!r}")
+    levels = [
+        None if column is None else _levels(column) for column in list_of(stored, "levels", (list, type(None)), n)
+    ]
+    return FeatureTable(n, names_of(stored, n), tuple(levels))
+
+
+def _levels(column: list[Any]) -> tuple[Any, ...]:
+    if not all(isinstance(level, (str, int, float)) for level in column) or len(set(column)) < len(column):
+        raise ValueError("categories must be different numbers or text")
+    return tuple(column)
+
+
+def write_response(response: ResponseTable) -> dict[str, Any]:
+    """Store how responses are read."""
+    return plain(asdict(response), "response")
+
+
+def read_response(stored: Stored) -> ResponseTable:
+    """Read how responses are read."""
+    if not isinstance(stored["is_1d"], bool):
+        raise TypeError("is_1d must be true or false")
+    scale = numbers(stored, "scale")
+    d = len(scale)
+    if d < 1 or (scale < 0.0).any() or (stored["is_1d"] and d > 1):
+        raise ValueError("the response's scale must be one number >= 0 for each response")
+    return ResponseTable(names_of(stored, d), stored["is_1d"], numbers(stored, "location", d), scale)
+
+
+def check_steps(n_steps: int) -> None:
+    """Refuse more steps than anyone waits for."""
+    if n_steps > MOST_STEPS:
+        raise ValueError(f"n_steps must be at most {MOST_STEPS:,}; got {n_steps!r}")
+
+
+def write_recipe(recipe: Recipe) -> dict[str, Any]:
+    """Store a recipe."""
+    return plain(asdict(recipe), "recipe")
+
+
+def read_recipe(stored: Stored) -> Recipe:
+    """Read a recipe."""
+    parts = {
+        "path": GaussianPath(**mapping(stored, "path")),
+        "times": TimeSampling(**mapping(stored, "times")),
+        "sampler": Sampler(**mapping(stored, "sampler")),
+    }
+    for owner, names in (("times", ("mean", "std", "endpoint_fraction")), ("sampler", ("strength",))):
+        for name in names:
+            number(stored[owner], name)
+    for name in ("min_snr_gamma", "sigma_data"):
+        if not number(stored, name) > 0.0:
+            raise ValueError(f"{name} must be > 0; got {stored[name]!r}")
+    check_steps(stored["sampler"]["n_steps"])
+    known("equation", stored["sampler"]["equation"], get_args(Equation))
+    return Recipe(**{**stored, **parts})

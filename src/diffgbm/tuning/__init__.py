@@ -1,0 +1,1 @@
+"""The paper's joint search: search spaces, objective and trials."""

@@ -1,0 +1,203 @@
+"""What a search minimises: the CRPS of an estimator's arguments on rows that it has not learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold
+from sklearn.utils.validation import _check_sample_weight
+
+from diffgbm._util.errors import check_count, known
+from diffgbm._util.types import Array, Rows
+from diffgbm.data.table import FeatureTable, ResponseTable, read_response
+from diffgbm.estimators.diffgbm import DiffGBM
+from diffgbm.metrics.scores import crps
+from diffgbm.tuning.search_spaces import CORNERS, SPACES, Params, Space, Trial
+
+Split = tuple[Rows, Rows]
+
+ALIASES = {"score_flex": "score_flex_sde", "flow": "flow_vp"}
+"""The paper's headline rows, by the names that one would type."""
+NAMES = (*ALIASES, *(name for name in SPACES if name not in ALIASES.values()))
+HELD_OUT_SHARE = 6
+"""One row in so many is held out, as the paper's fold 0."""
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """A trial in which the arguments that are ``fixed`` have been chosen already, and are not asked for."""
+
+    trial: Trial
+    fixed: Mapping[str, Any]
+
+    def suggest_int(self, name: str, low: int, high: int, *, log: bool = False) -> int:
+        """Choose an integer in [low, high]."""
+        return self.fixed[name] if name in self.fixed else self.trial.suggest_int(name, low, high, log=log)
+
+    def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float:
+        """Choose a number in [low, high]."""
+        return self.fixed[name] if name in self.fixed else self.trial.suggest_float(name, low, high, log=log)
+
+    def suggest_categorical(self, name: str, choices: tuple[Any, ...]) -> Any:
+        """Choose one of several values."""
+        return self.fixed[name] if name in self.fixed else self.trial.suggest_categorical(name, choices)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A function from a trial to the mean CRPS of the held-out rows; a plain value, to be sent to other processes.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, p)
+        Encoded rows.
+    y : ndarray of shape (n,) or (n, d)
+        Responses, in the user's units.
+    weights : ndarray of shape (n,) or None
+        Weights of the rows, in training and in the mean.
+    categorical : tuple of int
+        Categorical columns.
+    unit : ndarray of shape (1,) or (d,)
+        What the CRPS is measured in: 1 for one response, each one's standard deviation for several.
+    splits : tuple of (ndarray, ndarray)
+        Rows to learn from and rows to score.
+    space : str or callable
+        What a trial may choose: a name, or a function from a trial to arguments.
+    fixed : dict
+        Arguments that no trial chooses.
+    n_samples : int or None
+        Samples for each row; ``None`` scores the law itself.
+    seed, n_jobs : int
+        Of each estimator.
+    """
+
+    X: Array
+    y: Array
+    weights: Array | None
+    categorical: tuple[int, ...]
+    unit: Array
+    splits: tuple[Split, ...]
+    space: str | Space
+    fixed: Params
+    n_samples: int | None
+    seed: int
+    n_jobs: int | None
+
+    def __call__(self, trial: Any) -> float:
+        """Score what ``trial``, one of Optuna's, chooses; it is left with the score of each split."""
+        return self.noted(trial, self.scores(self.arguments(trial)))
+
+    @staticmethod
+    def noted(trial: Any, scores: Array) -> float:
+        """Leave a trial with the score of each split (k,) and return their mean."""
+        trial.set_user_attr("splits", scores.tolist())
+        return float(scores.mean())
+
+    def arguments(self, trial: Trial) -> Params:
+        """Return the arguments of the estimator that ``trial`` chooses."""
+        return {**space_of(self.space)(Pinned(trial, self.fixed)), **self.fixed}
+
+    def corners(self) -> tuple[Params, ...]:
+        """Return the choices to begin with, without those that are fixed."""
+        named = CORNERS.get(ALIASES.get(self.space, self.space), ()) if isinstance(self.space, str) else ()
+        left = [{name: value for name, value in corner.items() if name not in self.fixed} for corner in named]
+        return tuple(corner for i, corner in enumerate(left) if corner not in left[:i])
+
+    def scores(self, params: Mapping[str, Any]) -> Array:
+        """Return the mean CRPS of each split's held-out rows under ``DiffGBM(**params)``: shape (k,)."""
+        found = np.array([self._score(params, k, split) for k, split in enumerate(self.splits)])
+        if not np.isfinite(found).all():
+            raise ValueError(f"the CRPS is not finite: {found.tolist()}")
+        return found
+
+    def _score(self, params: Mapping[str, Any], k: int, split: Split) -> float:
+        train, test = split
+        seeds = np.random.SeedSequence([self.seed, k]).generate_state(2) >> 1
+        model = DiffGBM(**{"seed": int(seeds[0]), "n_jobs": self.n_jobs, **params, "verbose": 0})
+        weights = None if self.weights is None else self.weights[train]
+        model.fit(self.X[train], self.y[train], list(self.categorical), weights)
+        if self.n_samples is None:
+            values = np.asarray(model.crps(self.X[test], self.y[test]))
+        else:
+            values = crps(model.sample(self.X[test], self.n_samples, seed=int(seeds[1])), self.y[test])
+        each = (values.reshape(len(test), -1) / self.unit).mean(axis=1)
+        return float(np.average(each, weights=None if self.weights is None else self.weights[test]))
+
+
+def make_objective(
+    X: Any,
+    y: Any,
+    cat_idx: Sequence[int] | None,
+    sample_weight: Any,
+    *,
+    cv: Any,
+    space: str | Space,
+    fixed: Mapping[str, Any] | None,
+    n_samples: int | None,
+    seed: int,
+    n_jobs: int | None,
+    owner: str,
+) -> Objective:
+    """Read the user's table and arguments; whatever is wrong with them is said here and not by every trial."""
+    space_of(space)
+    arguments = DiffGBM().get_params(deep=False)
+    fixed = {known("estimator_params", name, arguments): value for name, value in (fixed or {}).items()}
+    if n_samples is not None:
+        check_count("n_samples", n_samples, 2)
+    features, matrix = FeatureTable.learn(X, cat_idx, owner)
+    weights = None
+    if sample_weight is not None:
+        weights = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
+    response, _ = ResponseTable.learn(y, weights, len(matrix))
+    if len(matrix) < HELD_OUT_SHARE:
+        raise ValueError(f"{owner} needs at least {HELD_OUT_SHARE} rows; got n_samples={len(matrix)}.")
+    several = len(response.scale) > 1
+    return Objective(
+        X=matrix,
+        y=read_response(y)[1],
+        weights=weights,
+        categorical=tuple(features.categorical),
+        unit=np.where(response.scale > 0.0, response.scale, 1.0) if several else np.ones(1),
+        splits=splits_of(cv, matrix, y, seed),
+        space=space,
+        fixed=fixed,
+        n_samples=n_samples,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
+
+
+def space_of(space: str | Space) -> Space:
+    """Return the search space of a name, or the function that was given as one."""
+    if callable(space):
+        return space
+    name = known("space", space, (*NAMES, *ALIASES.values()))
+    return SPACES[ALIASES.get(name, name)]
+
+
+def splits_of(cv: Any, X: Array, y: Any, seed: int) -> tuple[Split, ...]:
+    """Return rows to learn from and rows to score: of one hold-out, of shuffled folds, or as a splitter says."""
+    n = len(X)
+    if cv is None:
+        return (hold_out(n, seed),)
+    if isinstance(cv, (int, np.integer)):
+        folds = KFold(check_count("cv", cv, 2), shuffle=True, random_state=seed)
+        return tuple(folds.split(X))
+    pairs = cv.split(X, y) if hasattr(cv, "split") else cv
+    try:
+        splits = tuple((np.arange(n)[train], np.arange(n)[test]) for train, test in pairs)
+    except (TypeError, ValueError, IndexError) as error:
+        raise ValueError(f"cv must be None, a number of folds, a splitter or pairs of row numbers: {error}.") from None
+    if not splits or any(len(part) == 0 for split in splits for part in split):
+        raise ValueError("cv must yield at least one split, and rows on both sides of each.")
+    return splits
+
+
+def hold_out(n: int, seed: int) -> Split:
+    """Deal a permutation of ``n`` rows out to six folds in turn; hold out the first, as the paper's fold 0."""
+    held = np.zeros(n, dtype=bool)
+    held[np.random.default_rng(seed).permutation(n)[::HELD_OUT_SHARE]] = True
+    return np.flatnonzero(~held), np.flatnonzero(held)

@@ -1,0 +1,217 @@
+"""Search spaces of the paper's rows: what a trial may choose, as keyword arguments of ``DiffGBM``.
+
+A space is a function from a trial to arguments. A trial is anything with Optuna's ``suggest_int``, ``suggest_float``
+and ``suggest_categorical``; nothing here imports Optuna. Ranges are those of the paper's table "Tunable hyperparameter
+ranges"; every axis that defines a row is pinned, so that no default of the estimator decides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from diffgbm.diffusion.recipe import NAMED, RESIDUALIZER_A, RESIDUALIZER_C
+
+Params = dict[str, Any]
+Space = Callable[["Trial"], Params]
+
+
+class Trial(Protocol):
+    """The part of ``optuna.Trial`` that a space uses."""
+
+    def suggest_int(self, name: str, low: int, high: int, *, log: bool = False) -> int:
+        """Choose an integer in [low, high]."""
+        ...
+
+    def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float:
+        """Choose a number in [low, high]."""
+        ...
+
+    def suggest_categorical(self, name: str, choices: tuple[Any, ...]) -> Any:
+        """Choose one of several values."""
+        ...
+
+
+@dataclass(frozen=True)
+class Integer:
+    """An integer in [low, high], uniform or log-uniform."""
+
+    low: int
+    high: int
+    log: bool = False
+
+    def suggest(self, trial: Trial, name: str) -> int:
+        """Let the trial choose."""
+        return trial.suggest_int(name, self.low, self.high, log=self.log)
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Real:
+    """A number in [low, high], uniform or log-uniform."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def suggest(self, trial: Trial, name: str) -> float:
+        """Let the trial choose."""
+        return trial.suggest_float(name, self.low, self.high, log=self.log)
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several values."""
+
+    values: tuple[Any, ...]
+
+    def suggest(self, trial: Trial, name: str) -> Any:
+        """Let the trial choose."""
+        return trial.suggest_categorical(name, self.values)
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.values
+
+
+Range = Integer | Real | Choice
+
+SURFACE: dict[str, Range] = {
+    "n_estimators": Integer(200, 3000, log=True),
+    "learning_rate": Real(0.001, 0.3, log=True),
+    "num_leaves": Integer(15, 255),
+    "max_depth": Choice((-1, 4, 6, 8, 10)),
+    "min_child_samples": Integer(5, 100),
+    "subsample": Real(0.5, 1.0),
+    "max_bin": Choice((255, 1023, 4095)),
+}
+"""The LightGBM surface that all rows share."""
+
+SCORE_AXES: dict[str, Range] = {
+    "score_parameterization": Choice(("noise", "edm")),
+    "noise_features": Choice(("raw_time", "raw_time_log_std")),
+    "t_sampling": Choice(("uniform", "log_sigma_normal")),
+    "log_sigma_p_mean": Real(-3.0, 0.0),
+    "log_sigma_p_std": Real(0.6, 2.0),
+    "loss_weighting": Choice(("uniform", "min_snr")),
+    "min_snr_gamma": Real(1.0, 5.0),
+    "residualize": Choice(("off", "mean")),
+    "residualizer": Choice(("A", "C")),
+}
+"""What score-flex searches besides. The prior of log sigma, gamma and the residualizer's capacity are asked for only
+where they count. The paper says "+capacity" and no more: here it is its variants A and C."""
+
+RESIDUALIZERS: dict[str, Params] = {"A": RESIDUALIZER_A, "C": RESIDUALIZER_C}
+
+FIXED: Params = {
+    "n_repeats": 30,
+    "early_stopping_rounds": 50,
+    "eval_percent": 0.1,
+    "subsample_freq": 1,
+    "edm_sigma_data": 1.0,
+    "residualize_k_folds": 5,
+}
+"""Arguments that no row tunes. ``subsample`` means nothing to LightGBM unless its rows are drawn anew every so often:
+here every round."""
+
+SDE: Params = {"sampler_method": "euler", "n_steps": 50, "pf_ode": False}
+PF_ODE: Params = {"sampler_method": "heun", "n_steps": 25, "pf_ode": True}
+"""Samplers of the two arms of score-flex: the published row's, and the score+ row's."""
+
+
+def suggest(trial: Trial, ranges: Mapping[str, Range]) -> Params:
+    """Let the trial choose a value in every range."""
+    return {name: choices.suggest(trial, name) for name, choices in ranges.items()}
+
+
+def surface(trial: Trial) -> Params:
+    """The shared LightGBM surface, and what is fixed around it."""
+    return {**FIXED, **suggest(trial, SURFACE)}
+
+
+def published(trial: Trial) -> Params:
+    """The published row: Treeffuser's recipe on the shared surface."""
+    return {**NAMED["published"], "loss_weighting": "uniform", **surface(trial)}
+
+
+def score_plus(trial: Trial) -> Params:
+    """The score+ row: the frozen bundle on the shared surface."""
+    frozen = {"loss_weighting": "uniform", "log_sigma_p_mean": -1.2, "log_sigma_p_std": 1.2}
+    return {**NAMED["score_plus"], **frozen, **surface(trial)}
+
+
+def flow(trial: Trial, path: str = "vp") -> Params:
+    """The flow-matching row on ``path``: residualizer C and 5 Heun steps on the shared surface."""
+    frozen = {"flow_path": path, "loss_weighting": "uniform", "uniform_endpoint_fraction": 0.05}
+    return {**NAMED["flow"], **frozen, **surface(trial)}
+
+
+def score_flex(trial: Trial, sampler: Mapping[str, Any] = SDE) -> Params:
+    """The score-flex row: the score recipe's axes, jointly with the shared surface, under a fixed sampler."""
+
+    def ask(*names: str) -> Params:
+        return suggest(trial, {name: SCORE_AXES[name] for name in names})
+
+    params = surface(trial)
+    params |= ask("score_parameterization", "noise_features", "t_sampling", "loss_weighting", "residualize")
+    if params["t_sampling"] == "log_sigma_normal":
+        params |= ask("log_sigma_p_mean", "log_sigma_p_std")
+    if params["loss_weighting"] == "min_snr":
+        params |= ask("min_snr_gamma")
+    if params["residualize"] == "mean":
+        params["extra_residualizer_params"] = dict(RESIDUALIZERS[ask("residualizer")["residualizer"]])
+    return {"training_objective": "score", "sde_name": "vesde", **params, **sampler}
+
+
+_DEFAULT_SURFACE: Params = {
+    "n_estimators": 3000,
+    "learning_rate": 0.1,
+    "num_leaves": 31,
+    "max_depth": -1,
+    "min_child_samples": 20,
+    "subsample": 1.0,
+    "max_bin": 255,
+}
+
+PUBLISHED_CORNER: Params = {
+    **_DEFAULT_SURFACE,
+    "score_parameterization": "noise",
+    "noise_features": "raw_time",
+    "t_sampling": "uniform",
+    "loss_weighting": "uniform",
+    "residualize": "off",
+}
+SCORE_PLUS_CORNER: Params = {
+    **_DEFAULT_SURFACE,
+    "score_parameterization": "edm",
+    "noise_features": "raw_time_log_std",
+    "t_sampling": "log_sigma_normal",
+    "log_sigma_p_mean": -1.2,
+    "log_sigma_p_std": 1.2,
+    "loss_weighting": "uniform",
+    "residualize": "mean",
+    "residualizer": "C",
+}
+"""The two points of score-flex that are tried first, as a trial's choices, at the estimator's own surface."""
+
+SPACES: dict[str, Space] = {
+    "published": published,
+    "score_flex_sde": score_flex,
+    "score_flex_ode": lambda trial: score_flex(trial, PF_ODE),
+    "score_plus": score_plus,
+    "flow_vp": flow,
+    "flow_linear": lambda trial: flow(trial, "linear"),
+    "flow_trig": lambda trial: flow(trial, "trig"),
+}
+"""The rows' spaces by name."""
+
+CORNERS: dict[str, tuple[Params, ...]] = {
+    "score_flex_sde": (PUBLISHED_CORNER, SCORE_PLUS_CORNER),
+    "score_flex_ode": (PUBLISHED_CORNER, SCORE_PLUS_CORNER),
+}
+"""Trials to begin with, by name of the row; the other rows have none."""

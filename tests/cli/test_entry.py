@@ -1,0 +1,252 @@
+"""Mistakes on the command line: exit code 2, one clear line, and no output."""
+
+import json
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from diffgbm import DiffGBM
+from diffgbm.cli import commands
+from diffgbm.cli import entry as cli
+from diffgbm.persistence import files as persistence
+from tests.cli.test_commands import SETTINGS, folder, houses, run  # noqa: F401  # fixtures
+from tests.conftest import tiny, toy
+
+FIT = ("fit", "{in}/houses.csv", "--target", "price", "--drop", "id", "-o", "{out}/m.dgbm", "--jobs", "1", *SETTINGS)
+PREDICT = ("predict", "{in}/one.dgbm", "{in}/tomorrow.csv", "-o", "{out}/o.csv", "--jobs", "1")
+SAMPLE = ("sample", "{in}/one.dgbm", "{in}/tomorrow.csv", "-o", "{out}/o.csv", "--jobs", "1")
+TUNE = ("tune", *FIT[1:], "--trials", "1")
+EVALUATE = ("evaluate", "{in}/one.dgbm", "{in}/test.csv", "--jobs", "1")
+
+
+def changed(words, **changes):
+    """Replace words, found by their name without folder and ending, and append ``more``."""
+    more = changes.pop("more", ())
+    return [*(changes.get(word.split("/")[-1].split(".")[0], word) for word in words), *more]
+
+
+MISTAKES = [
+    (["predict"], "Missing argument 'table'|Missing argument 'model'|Missing"),
+    (["learn"], "No such command 'learn'"),
+    ([*FIT, "--nonsense"], "No such option:? '?--nonsense"),
+    (["fit", "{in}/houses.csv", "-o", "{out}/m.dgbm"], "Missing option '--target'"),
+    (["fit", "{in}/houses.csv", "--target", "price"], "Missing option '--output'"),
+    (changed(FIT, price="prize"), r"houses\.csv: there is no column 'prize'; it has 'id', 'size', .*'days'\.$"),
+    (changed(FIT, id="ids"), r"there is no column 'ids'"),
+    (changed(FIT, houses="{in}/flats.csv"), r"flats\.csv: there is no such file"),
+    (changed(FIT, houses="{in}/houses.xlsx"), r"must end in one of \.csv"),
+    (changed(FIT, houses="{in}"), "cannot be read: Schema at index 1 was different"),
+    (changed(FIT, m="{out}/nowhere/m.dgbm"), r"there is no folder '.*nowhere'"),
+    (changed(FIT, m="{out}"), "is a folder"),
+    (changed(FIT, more=("--target", "price")), "--target: a column is given twice"),
+    (changed(FIT, more=("--drop", "price")), "--drop: 'price' is a target"),
+    (changed(FIT, price="town"), "column 'town' must hold numbers; it holds string"),
+    (
+        changed(FIT, more=("--recipe", "cake")),
+        "--recipe must be one of 'flow', 'score\\+', 'published', 'edm'; got 'cake'",
+    ),
+    (changed(FIT, more=("--seed", "-1")), "--seed must be an integer >= 0"),
+    (changed(FIT, more=("--seed", "x")), "Invalid value for '--seed'"),
+    (changed(FIT, more=("--jobs", "0")), "n_jobs must be a non-zero integer"),
+    (changed(FIT, more=("--set", "num_leaves")), "--set must be name=value"),
+    (changed(FIT, more=("--set", "leaves=3")), "--set must be one of .*'num_leaves'.*; got 'leaves'"),
+    (changed(FIT, more=("--set", "num_leaves=many")), "num_leaves must be an integer >= 2; got 'many'"),
+    (changed(FIT, more=("--set", 'extra_lightgbm_params={"max_bin_by_feature": "x"}')), "."),
+    (changed(FIT, more=("--preset", "slow")), "--preset must be one of 'fast', 'balanced', 'best'; got 'slow'"),
+    (changed(FIT, more=("--preset", "fast")), "--set must be one of .*'recalibrate'.*; got 'n_estimators'"),
+    (changed(FIT, more=("--preset", "fast", "--recipe", "flow")), "--recipe names a model; --preset and --time-limit"),
+    (changed(FIT, more=("--time-limit", "9", "--recipe", "flow")), "--recipe names a model; --preset and --time-limit"),
+    (changed(FIT, more=("--time-limit", "0")), "--time-limit must be a number > 0; got 0"),
+    (changed(FIT, more=("--time-limit", "nan")), "--time-limit must be a number > 0; got nan"),
+    (changed(TUNE, price="prize"), r"houses\.csv: there is no column 'prize'"),
+    (changed(TUNE, houses="{in}/flats.csv"), r"flats\.csv: there is no such file"),
+    (changed(TUNE, m="{out}/nowhere/m.dgbm"), r"there is no folder '.*nowhere'"),
+    (changed(TUNE, more=("--trials", "0")), "--trials must be an integer >= 1; got 0"),
+    (changed(TUNE, more=("--minutes", "0")), "--minutes must be a number > 0; got 0"),
+    (changed(TUNE, more=("--minutes", "soon")), "Invalid value for '--minutes'"),
+    (changed(TUNE, more=("--folds", "1")), "--folds must be an integer >= 2; got 1"),
+    (changed(TUNE, more=("--space", "cake")), "--space must be one of 'score_flex', 'flow', .*; got 'cake'"),
+    (changed(TUNE, more=("--seed", "-1")), "--seed must be an integer >= 0"),
+    (changed(TUNE, more=("--jobs", "0")), "n_jobs must be a non-zero integer"),
+    (changed(TUNE, more=("--set", "leaves=3")), "--set must be one of .*; got 'leaves'"),
+    (changed(TUNE, more=("--set", "num_leaves=many")), "All 2 trials failed; .* num_leaves must be an integer >= 2"),
+    (changed(TUNE, more=("--storage", "{out}/nowhere/s.db")), r"there is no folder '.*nowhere'"),
+    (changed(TUNE, more=("--storage", "{in}/houses.csv")), r"houses\.csv cannot be used to keep a search in"),
+    (changed(PREDICT, one="{in}/two.txt"), r"There is no model file '.*two\.txt'"),
+    (changed(PREDICT, one="{in}/houses.csv"), r"houses\.csv is not a model file"),
+    (changed(PREDICT, tomorrow="{in}/none.csv"), r"none\.csv: there is no such file"),
+    (changed(PREDICT, o="{out}/o.txt"), r"o\.txt: the name must end in one of"),
+    (changed(PREDICT, o="{out}/nowhere/o.csv"), "there is no folder"),
+    (changed(PREDICT, more=("--keep", "name")), r"tomorrow\.csv: there is no column 'name'"),
+    (changed(PREDICT, more=("--quantiles", "")), "--quantiles must be levels from 0 to 1"),
+    (changed(PREDICT, more=("--quantiles", "a,b")), "--quantiles must be levels from 0 to 1.*got 'a,b'"),
+    (changed(PREDICT, more=("--quantiles", ".5,")), "--quantiles must be levels from 0 to 1"),
+    (changed(PREDICT, more=("--quantiles", ".5,95")), "--quantiles must be levels from 0 to 1"),
+    (changed(PREDICT, more=("--quantiles", "nan")), "--quantiles must be levels from 0 to 1"),
+    (changed(PREDICT, more=("--interval", "90")), r"--interval must lie between 0 and 1, e\.g\. \.9; got 90"),
+    (changed(PREDICT, more=("--interval", "0")), "--interval must lie between 0 and 1"),
+    (changed(PREDICT, more=("--interval", "wide")), "Invalid value for '--interval'"),
+    (changed(PREDICT, more=("--prob-below", "inf")), "--prob-below must be a finite number"),
+    (changed(PREDICT, more=("--jobs", "0")), "n_jobs must be a non-zero integer"),
+    (changed(SAMPLE, more=("-n", "0")), "--samples must be an integer >= 1; got 0"),
+    (changed(SAMPLE, more=("-n", "x")), "Invalid value for '-n'|Invalid value for '--samples'"),
+    (changed(SAMPLE, more=("--seed", "-3")), "--seed must be an integer >= 0"),
+    (changed(EVALUATE, test="{in}/tomorrow.csv"), r"tomorrow\.csv: there is no column 'price'"),
+    (changed(EVALUATE, one="{in}/none.dgbm"), "There is no model file"),
+    (["inspect", "{in}/houses.parquet"], "is not a model file"),
+    (["demo", "-o", "{out}/nowhere/demo.png"], "there is no folder"),
+]
+
+
+@pytest.fixture
+def refused(run, folder, tmp_path):  # noqa: F811
+    """Run a command that must be refused in one line and write nothing."""
+
+    def call(words, message):
+        code, said, complaint = run(
+            *(str(w).replace("{in}", str(folder)).replace("{out}", str(tmp_path)) for w in words)
+        )
+        assert (code, said) == (2, ""), complaint
+        assert re.fullmatch(r"diffgbm: [^\n]+\n", complaint)
+        assert re.search(message, complaint.strip()), complaint
+        assert "Traceback" not in complaint
+        assert [p for p in tmp_path.iterdir() if p.suffix != ".in"] == []
+
+    return call
+
+
+@pytest.mark.parametrize(("words", "message"), MISTAKES, ids=lambda value: None)
+def test_a_mistake_is_one_line(words, message, refused):
+    refused(words, message)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("id,size,rooms,town,garden\n1,50,3,Zug,True\n2,50,3\n", r": line 3 has 3 values where 5 are expected\.$"),
+        (
+            "id,size,rooms,town,garden\n1,50,3,Zug,True\n2,big,3,Zug,True\n",
+            r": line 3, column 'size' must hold a number: invalid value 'big'\.$",
+        ),
+        ("id,size,rooms,town\n1,50,3,Zug\n", r": there is no column 'garden'; it has 'id', 'size', 'rooms', 'town'\.$"),
+        ("id,size,rooms,town,garden\n", r": there are no rows\.$"),
+        ("id,size,size,rooms,town,garden\n1,1,1,1,1,1\n", r": there are two columns 'size'\.$"),
+        ("", r": the file is empty\.$"),
+    ],
+)
+@pytest.mark.parametrize("command", [PREDICT, SAMPLE])
+def test_a_table_that_cannot_be_predicted_is_named(command, content, message, refused, tmp_path):
+    (tmp_path / "in.in").mkdir()
+    (tmp_path / "in.in" / "t.csv").write_text(content)
+    refused(changed(command, tomorrow="{out}/in.in/t.csv"), r"t\.csv" + message)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "a,when,y\n1,2020-01-01,2\n2,2020-01-02,3\n",
+            r"column 'when' holds dates or times\. Turn .* --drop 'when'\.$",
+        ),
+        ("a,when,y\n1,12:30:00,2\n2,11:00:00,3\n", "column 'when' holds dates or times"),
+        ("a,when,y\n1,2020-01-01 12:30:00,2\n", "column 'when' holds dates or times"),
+        ("a,y\n1,2\n2,\n3,4\n", r"target 'y' is missing or infinite in row 2\. Drop such rows\.$"),
+        ("a,y\n1,2\n2,inf\n", "target 'y' is missing or infinite in row 2"),
+        ("a,y\n1,2\n2,red\n", "column 'y' must hold numbers; it holds string"),
+        ("a,y\n1,2\n2\n", "line 3 has 1 values where 2 are expected"),
+        ("y\n1\n2\n", "no columns are left to learn from"),
+        ("a,y\n", "there are no rows"),
+        ("a,y\n1,2\n", "."),
+    ],
+)
+def test_a_table_that_cannot_be_learned_is_named(content, message, refused, tmp_path):
+    (tmp_path / "in.in").mkdir()
+    (tmp_path / "in.in" / "t.csv").write_text(content)
+    words = ("fit", "{out}/in.in/t.csv", "--target", "y", "-o", "{out}/m.dgbm", "--jobs", "1", *SETTINGS)
+    refused([*words, "--set", "residualize=off", "--set", "early_stopping_rounds=2"], message)
+
+
+def test_columns_of_other_types_are_refused(refused, tmp_path):
+    (tmp_path / "in.in").mkdir()
+    lists = pa.table({"a": [[1], [2]], "y": [1.0, 2.0]})
+    pyarrow.parquet.write_table(lists, tmp_path / "in.in" / "t.parquet")
+    fit = ("fit", "{out}/in.in/t.parquet", "--target", "y", "-o", "{out}/m.dgbm", "--jobs", "1", *SETTINGS)
+    refused(fit, r"column 'a' must hold numbers; it holds list")
+    words = houses(5)[["town", "rooms", "garden"]].assign(size="large")
+    words.to_parquet(tmp_path / "in.in" / "u.parquet")
+    refused(changed(PREDICT, tomorrow="{out}/in.in/u.parquet"), "column 'size' must hold numbers; it holds")
+
+
+def test_a_missing_target_is_named_by_its_row_in_the_whole_table(refused, tmp_path, monkeypatch):
+    monkeypatch.setattr(commands, "PIECE", 256 * 4)
+    (tmp_path / "in.in").mkdir()
+    table = houses(20)
+    table.loc[13, "price"] = np.nan
+    table.to_csv(tmp_path / "in.in" / "t.csv", index=False)
+    refused(changed(EVALUATE, test="{out}/in.in/t.csv"), r"target 'price' is missing or infinite in row 14\.")
+
+
+def test_model_files_that_are_no_longer_are_refused(refused, folder, tmp_path):  # noqa: F811
+    (tmp_path / "in.in").mkdir()
+    content = (folder / "one.dgbm").read_bytes()
+    (tmp_path / "in.in" / "m.dgbm").write_bytes(content[:1000])
+    words = changed(PREDICT, one="{out}/in.in/m.dgbm")
+    refused(words, r"m\.dgbm was cut short or altered")
+    entries = persistence.unpack(content)
+    manifest = json.loads(entries["manifest.json"])
+    entries["manifest.json"] = json.dumps({**manifest, "version": 99}).encode()
+    (tmp_path / "in.in" / "m.dgbm").write_bytes(persistence.pack(entries))
+    refused(
+        words, r"m\.dgbm has format version 99; this diffgbm .* reads versions up to \d+\. Install a newer diffgbm\.$"
+    )
+
+
+def test_a_model_of_an_array_has_no_columns_to_find(refused, tmp_path):
+    (tmp_path / "in.in").mkdir()
+    tiny("flow").fit(*toy()).save(tmp_path / "in.in" / "m.dgbm")
+    refused(changed(PREDICT, one="{out}/in.in/m.dgbm"), "fitted to an array: its columns have no names")
+
+
+def test_a_column_to_keep_does_not_hide_a_prediction(refused, tmp_path):
+    (tmp_path / "in.in").mkdir()
+    houses(5).assign(mean=1.0).to_csv(tmp_path / "in.in" / "t.csv", index=False)
+    words = changed(PREDICT, tomorrow="{out}/in.in/t.csv", more=("--keep", "mean"))
+    refused(words, "--keep: the output has a column 'mean' of its own")
+
+
+@pytest.mark.parametrize("error", [ValueError("too bad"), OSError(28, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("old", [None, b"what was there"])
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "feather"])
+def test_output_is_whole_or_not_at_all(ending, old, error, folder, run, tmp_path, monkeypatch):  # noqa: F811
+    """The second piece fails."""
+    out = tmp_path / f"o.{ending}"
+    if old:
+        out.write_bytes(old)
+    monkeypatch.setattr(commands, "PIECE", 256 * 10)
+    calls = []
+    distribution = DiffGBM.predict_distribution
+
+    def failing(self, X):
+        calls.append(len(X))
+        if len(calls) == 2:
+            raise error
+        return distribution(self, X)
+
+    monkeypatch.setattr(DiffGBM, "predict_distribution", failing)
+    code, said, complaint = run("predict", folder / "one.dgbm", folder / "tomorrow.csv", "-o", out, "--jobs", 1)
+    assert (code, said) == (130 if isinstance(error, KeyboardInterrupt) else 2, "")
+    assert re.fullmatch(r"diffgbm: .*(too bad|No space left on device|interrupted)\n", complaint)
+    assert calls == [10, 10]
+    assert [p.read_bytes() for p in tmp_path.iterdir()] == ([old] if old else [])
+
+
+def test_what_nobody_can_mend_is_not_hidden(monkeypatch, folder):  # noqa: F811
+    def broken(path, trusted):
+        raise ZeroDivisionError("a fault of ours")
+
+    monkeypatch.setattr(commands, "load", broken)
+    with pytest.raises(ZeroDivisionError):
+        cli.main(["inspect", str(folder / "one.dgbm")])

@@ -1,0 +1,294 @@
+"""``diffgbm tune``, and ``diffgbm fit`` with presets: on real files, through the installed command."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import diffgbm
+from diffgbm import DiffGBM
+from diffgbm.cli import commands
+from diffgbm.tuning import trials
+from tests.cli.test_commands import SETTINGS, folder, houses, installed, read, run  # noqa: F401  # fixtures
+
+SMALL = {"n_estimators": 15, "n_repeats": 4, "early_stopping_rounds": None, "num_leaves": 8}
+COMMON = ("--target", "price", "--drop", "id", "--drop", "days", "--jobs", 1)
+TUNE = (*COMMON, *SETTINGS, "--space", "flow", "--set", "residualize=off")
+
+
+def rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns that models learn from, as they are read from text."""
+    X = frame[["size", "rooms", "town"]].assign(garden=frame["garden"].map({True: "True", False: "False"}))
+    return X.astype({"town": "category", "garden": "category"})
+
+
+# tune
+
+
+def test_the_installed_command_tunes(folder, tmp_path):  # noqa: F811
+    done = installed("tune", folder / "houses.csv", *TUNE, "--trials", 2, "-o", "m.dgbm", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"2 trials\n|2 trials +\n", done.stdout)
+    assert re.search(r"CRPS \(lower is better\) +│ [\d.]+ +│ [\d.]+ ", done.stdout)
+    assert re.search(r"learning_rate +│ [\d.e-]+ +│ 0\.1 ", done.stdout)
+    assert re.search(r"m\.dgbm: learned price from 200 rows and 4 columns in .* s \(.* MB\)\.\n$", done.stdout)
+    assert [p.name for p in tmp_path.iterdir()] == ["m.dgbm"]
+
+
+def test_tune_finds_what_the_library_finds(folder, tmp_path, run):  # noqa: F811
+    words = ("--trials", 3, "--folds", 2, "--seed", 5, "--json", "-o", tmp_path / "m.dgbm")
+    code, said, complaint = run("tune", folder / "houses.csv", *TUNE, *words)
+    assert (code, complaint) == (0, "")
+    found = json.loads(said)
+    X, y = rows(houses()), houses()["price"]
+    fixed = {**SMALL, "residualize": "off"}
+    search = diffgbm.DiffGBMCV("flow", n_trials=3, cv=2, seed=5, n_jobs=1, estimator_params=fixed).fit(X, y)
+    assert found["params"] == search.best_params_
+    assert found["crps"] == search.best_score_
+    default = {**DiffGBM.flow(**fixed).get_params(), "n_jobs": 1}
+    del default["seed"]
+    assert found["default_crps"] == search.objective(X, y).scores(default).mean()
+    assert (found["trials"], found["failed"], found["rows"], found["space"]) == (3, 0, 200, "flow")
+    assert found["columns"] == ["size", "rooms", "town", "garden"]
+    assert found["bytes"] == (tmp_path / "m.dgbm").stat().st_size
+    loaded = diffgbm.load(tmp_path / "m.dgbm")
+    better = search if found["kept"] == "found" else DiffGBM(**default, seed=5).fit(X, y)
+    assert (found["kept"] == "found") is (found["crps"] <= found["default_crps"])
+    np.testing.assert_array_equal(loaded.sample(X[:9], 3, seed=0), better.sample(X[:9], 3, seed=0))
+
+
+@pytest.mark.parametrize("score", [0.0, np.inf])
+def test_the_better_of_search_and_default_is_written(folder, tmp_path, run, monkeypatch, score):  # noqa: F811
+    monkeypatch.setattr("diffgbm.tuning.objective.Objective.scores", lambda self, params: np.array([score]))
+    words = (*TUNE, "--trials", 1, "--json", "-o", tmp_path / "m.dgbm")
+    monkeypatch.setattr(diffgbm.DiffGBMCV, "fit", found_nothing_but(0.5))
+    code, said, complaint = run("tune", folder / "houses.csv", *words)
+    assert (code, complaint) == (0, "")
+    assert json.loads(said)["kept"] == ("default" if score < 0.5 else "found")
+    assert diffgbm.load(tmp_path / "m.dgbm").num_leaves == (8 if score < 0.5 else 5)
+
+
+def found_nothing_but(score):
+    """A search that found a model of five leaves, with this score."""
+
+    def fit(self, X, y):
+        self.cv_results_ = {"mean_crps": np.array([score])}
+        self.best_score_, self.best_params_ = score, {"num_leaves": 5}
+        self.best_estimator_ = DiffGBM.flow(**{**SMALL, "num_leaves": 5}, residualize="off", n_jobs=1, seed=0).fit(X, y)
+        return self
+
+    return fit
+
+
+def test_a_default_that_is_better_is_said_to_be(folder, tmp_path, run, monkeypatch):  # noqa: F811
+    found = {"trials": 3, "failed": 1, "crps": 2.0, "params": {"num_leaves": 63, "max_bin": 255, "pf_ode": None}}
+    usual = {"num_leaves": 31, "max_bin": 255, "pf_ode": True}
+    text = commands.comparison({**found, "default_crps": 1.0, "kept": "default"}, usual)
+    assert "3 trials, 1 failed" in text
+    assert "are better than all that were tried" in text
+    assert re.search(r"num_leaves +│ 63 +│ 31 ", text)
+    assert re.search(r"pf_ode +│ null +│ true ", text)
+    assert "max_bin" not in text
+    assert "better than all" not in commands.comparison({**found, "default_crps": 3.0, "kept": "found"}, usual)
+
+
+def test_minutes_limit_a_search(folder, tmp_path, run, monkeypatch):  # noqa: F811
+    seen = []
+
+    def fitted(self, X, y):
+        seen.append((self.n_trials, self.timeout))
+        raise ValueError("enough")
+
+    monkeypatch.setattr(commands.DiffGBMCV, "fit", fitted)
+    for words in ((), ("--minutes", 1.5), ("--trials", 7), ("--minutes", 2, "--trials", 3)):
+        assert run("tune", folder / "houses.csv", *TUNE, *words, "-o", tmp_path / "m.dgbm")[0] == 2
+    assert seen == [(40, None), (None, 90.0), (7, None), (3, 120.0)]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_tune_goes_on(how, folder, tmp_path, run):  # noqa: F811
+    """The process is stopped in its third trial, which waits for that."""
+    code = (
+        # a shell starts what runs in the background with interruptions ignored
+        "import signal, sys, time, diffgbm.tuning.trials as trials\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "score, count = trials.Objective.__call__, iter(range(9))\n"
+        "def wait(self, trial):\n"
+        "    if next(count) < 2: return score(self, trial)\n"
+        "    print('waiting', flush=True); time.sleep(600)\n"
+        "trials.Objective.__call__ = wait\n"
+        "from diffgbm.cli.entry import main; main()"
+    )
+    words = ["tune", folder / "houses.csv", *TUNE, "--trials", 4, "-q", "-o", tmp_path / "m.dgbm"]
+    storage = ("--storage", tmp_path / "s.db")
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, (*words, *storage))],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "waiting\n"
+    process.send_signal(how)
+    _, complaint = process.communicate()
+    if how == signal.SIGINT:
+        assert (process.returncode, complaint) == (130, "diffgbm: interrupted\n")
+    assert [p.name for p in tmp_path.iterdir()] == ["s.db"]
+    assert run(*words, *storage) == (0, "", "")
+    with trials.open_study(tmp_path / "s.db", None, "diffgbm-flow") as study:
+        assert trials.status(study).finite == 4
+        assert len(study.trials) == 5
+    content = (tmp_path / "m.dgbm").read_bytes()
+    assert run(*words) == (0, "", "")  # the same search, never interrupted
+    assert (tmp_path / "m.dgbm").read_bytes() == content
+
+
+@pytest.mark.filterwarnings("always::diffgbm._util.errors.DiffGBMWarning")
+def test_a_warning_of_many_trials_is_one_line(tmp_path, run):  # noqa: F811
+    houses(70).to_csv(tmp_path / "few.csv", index=False)
+    words = (*COMMON, *SETTINGS, "--space", "flow", "--trials", 3, "-o", tmp_path / "m.dgbm")
+    code, _, complaint = run("tune", tmp_path / "few.csv", *words)
+    assert code == 0
+    # the trials learn from 58 rows, the model from all
+    assert re.fullmatch(r"diffgbm: warning: .* got 58: .*\ndiffgbm: warning: .* got 70: .*\n", complaint)
+
+
+@pytest.mark.parametrize("old", [None, b"what was there"])
+def test_a_tuned_model_appears_whole_or_not_at_all(old, folder, tmp_path, run, monkeypatch):  # noqa: F811
+    out = tmp_path / "m.dgbm"
+    if old:
+        out.write_bytes(old)
+
+    def full(*words):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("diffgbm._util.atomic_files.os.replace", full)
+    code, said, complaint = run("tune", folder / "houses.csv", *TUNE, "--trials", 1, "-o", out)
+    assert (code, said) == (2, "")
+    assert re.fullmatch(r"diffgbm: .*No space left on device\n", complaint)
+    assert [p.read_bytes() for p in tmp_path.iterdir()] == ([old] if old else [])
+
+
+def test_a_search_of_another_table_is_not_gone_on_with(folder, tmp_path, run):  # noqa: F811
+    words = (*TUNE, "--trials", 1, "-q", "-o", tmp_path / "m.dgbm", "--storage", tmp_path / "s.db")
+    assert run("tune", folder / "houses.csv", *words) == (0, "", "")
+    code, _, complaint = run("tune", folder / "test.csv", *words)
+    assert code == 2
+    assert re.search(r"^diffgbm: The study 'diffgbm-flow' was begun with another table: .*\n$", complaint)
+
+
+def test_without_optuna_tune_says_what_to_install(folder, tmp_path):  # noqa: F811
+    code = "import sys; sys.modules['optuna'] = None; from diffgbm.cli.entry import main; main()"
+    words = ["tune", folder / "houses.csv", *TUNE, "-o", tmp_path / "m.dgbm"]
+    done = subprocess.run([sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "diffgbm: This needs optuna, which is not installed: pip install optuna (or 'diffgbm[tune]').\n"
+    )
+
+
+# presets, and the other kinds of model
+
+
+@pytest.fixture(scope="module")
+def automatic(tmp_path_factory):
+    """A model that ``fit --preset`` wrote, through the installed command, and what it said."""
+    path = tmp_path_factory.mktemp("automatic")
+    houses().to_csv(path / "houses.csv", index=False)
+    words = ("fit", "houses.csv", *COMMON, "--preset", "fast", "--time-limit", 3, "-o", "auto.dgbm", "--json")
+    done = installed(*words, cwd=path)
+    assert (done.returncode, done.stderr) == (0, "")
+    return path / "auto.dgbm", json.loads(done.stdout)
+
+
+def test_a_preset_fits_the_best_model_in_time(automatic):
+    path, found = automatic
+    loaded = diffgbm.load(path)
+    assert isinstance(loaded, diffgbm.AutoDiffGBM)
+    assert (loaded.preset, loaded.time_limit, loaded.seed, loaded.verbose) == ("fast", 3.0, 0, 0)
+    assert found["model"] == "AutoDiffGBM"
+    assert found["chosen"] == loaded.explain()
+    assert (found["targets"], found["rows"]) == (["price"], 200)
+    assert found["columns"] == ["size", "rooms", "town", "garden"]
+    assert found["categories"] == ["town", "garden"]
+
+
+def conformal(path) -> None:
+    """Write a calibrated model whose promised intervals are not those of its laws."""
+    base = DiffGBM.flow(**{**SMALL, "n_estimators": 60}, residualize="off", seed=0, n_jobs=1)
+    diffgbm.ConformalDiffGBM(base, calibration_size=0.4, seed=0).fit(rows(houses()), houses()["price"]).save(path)
+
+
+@pytest.fixture(params=["AutoDiffGBM", "ConformalDiffGBM"])
+def other(request, automatic, tmp_path):
+    """The file of a model of another kind, and the model."""
+    path = automatic[0]
+    if request.param == "ConformalDiffGBM":
+        path = tmp_path / "conformal.in"
+        conformal(path)
+    model = diffgbm.load(path)
+    assert type(model).__name__ == request.param
+    return path, model
+
+
+def test_every_kind_of_model_is_predicted_with(other, folder, tmp_path, run, monkeypatch):  # noqa: F811
+    path, model = other
+    words = ("--mean", "--interval", 0.9, "--quantiles", ".2,.8", "--prob-below", 500, "--keep", "id", "--jobs", 1)
+    X = rows(houses(40, 1))
+    distribution = model.predict_distribution(X)
+    for piece in (4_000_000, 256 * 7):
+        monkeypatch.setattr(commands, "PIECE", piece)
+        code, _, complaint = run("predict", path, folder / "tomorrow.csv", "-o", tmp_path / "o.parquet", *words)
+        assert (code, complaint) == (0, "")
+        found = read(tmp_path / "o.parquet")
+        np.testing.assert_array_equal(found["mean"], distribution.mean())
+        np.testing.assert_array_equal(found[["lower", "upper"]], model.predict_interval(X, 0.9))
+        np.testing.assert_array_equal(found[["q0.2", "q0.8"]], distribution.quantile([0.2, 0.8]))
+        np.testing.assert_array_equal(found["prob_below"], distribution.cdf(500.0))
+    if isinstance(model, diffgbm.ConformalDiffGBM):
+        assert not np.allclose(found[["lower", "upper"]], distribution.interval(0.9))
+
+
+def test_every_kind_of_model_is_sampled(other, folder, tmp_path, run, monkeypatch):  # noqa: F811
+    path, model = other
+    for name, piece in (("whole", 4_000_000), ("pieces", 3 * 7)):
+        monkeypatch.setattr(commands, "PIECE", piece)
+        words = ("-n", 3, "--seed", 2, "--jobs", 1, "-o", tmp_path / f"{name}.parquet")
+        assert run("sample", path, folder / "tomorrow.csv", *words)[0] == 0
+    X = rows(houses(40, 1))
+    automatic = isinstance(model, diffgbm.AutoDiffGBM)
+    expected = model.sample(X, 3, seed=2) if automatic else model.predict_distribution(X).sample(3, 2)
+    np.testing.assert_array_equal(read(tmp_path / "whole.parquet").T, expected)
+    np.testing.assert_array_equal(read(tmp_path / "pieces.parquet").T, expected)
+
+
+def test_every_kind_of_model_is_evaluated_and_inspected(other, folder, run):  # noqa: F811
+    path, model = other
+    code, said, complaint = run("evaluate", path, folder / "test.csv", "--json", "--jobs", 1)
+    assert (code, complaint) == (0, "")
+    table = houses(60, 2)
+    X, y = rows(table), table["price"].to_numpy()
+    scores = json.loads(said)["targets"]["price"]
+    np.testing.assert_allclose(scores["crps"], model.crps(X, y).mean())
+    ends = np.asarray(model.predict_interval(X, 0.9))
+    np.testing.assert_allclose(scores["coverage_0.9"], np.mean((y >= ends[:, 0]) & (y <= ends[:, 1])))
+    np.testing.assert_allclose(scores["width_0.9"], np.mean(ends[:, 1] - ends[:, 0]))
+    found = json.loads(run("inspect", path, "--json")[1])
+    assert found["model"] == type(model).__name__
+    assert found["columns"] == ["size", "rooms", "town", "garden"]
+    assert found["targets"] == ["price"]
+    if isinstance(model, diffgbm.ConformalDiffGBM):
+        assert found["calibrated"] == "split, on 80 rows"
+
+
+def test_threads_are_set_in_every_kind_of_model(other):
+    path, model = other
+    loaded = commands.loaded_model(path, [], 2)
+    parts = loaded.models_ if isinstance(model, diffgbm.ConformalDiffGBM) else [loaded]
+    assert [part.n_jobs for part in parts] == [2] * len(parts)

@@ -1,0 +1,358 @@
+"""The table's own laws; that they reach the samples is shown in test_estimator."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from diffgbm.data.table import FeatureTable, ResponseTable, read_response
+
+NUMBERS = np.array([[1.0, 2.0], [3.0, np.nan], [5.0, 6.0], [0.0, -1.0]])
+
+
+def learn(X, cat_idx=None):
+    return FeatureTable.learn(X, cat_idx, "DiffGBM")
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        NUMBERS,
+        NUMBERS.astype(np.float32),
+        np.asfortranarray(NUMBERS),
+        np.repeat(NUMBERS, 2, axis=1)[:, ::2],
+        NUMBERS.astype(object),
+        NUMBERS.tolist(),
+        pd.DataFrame(NUMBERS, columns=["a", "b"]),
+        pd.DataFrame(NUMBERS),
+        pd.DataFrame(NUMBERS, columns=["a", "b"]).convert_dtypes(),
+        pd.DataFrame(NUMBERS, columns=["a", "b"]).astype("float64[pyarrow]"),
+        pd.DataFrame(NUMBERS, columns=["a", "b"], index=[7, 7, 3, 1]),
+        pl.DataFrame(NUMBERS, schema=["a", "b"]),
+        pl.DataFrame(NUMBERS, schema=["a", "b"]).fill_nan(None),
+        pl.LazyFrame(NUMBERS, schema=["a", "b"]),
+        pl.DataFrame(NUMBERS, schema=["a", "b"]).to_arrow(),
+    ],
+    ids=lambda X: f"{type(X).__module__.split('.')[0]}.{type(X).__name__}",
+)
+def test_every_kind_of_table_gives_the_same_matrix(X):
+    table, matrix = learn(X)
+    np.testing.assert_array_equal(matrix, NUMBERS)
+    np.testing.assert_array_equal(table.encode(X, "DiffGBM"), NUMBERS)
+    assert table.categorical == []
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16, bool, np.float16])
+def test_every_numeric_dtype(dtype):
+    X = np.array([[0, 1], [1, 1], [1, 0]]).astype(dtype)
+    np.testing.assert_array_equal(learn(X)[1], X.astype(float))
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    np.testing.assert_array_equal(learn(frame)[1], X.astype(float))
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean", "int64[pyarrow]", "bool[pyarrow]", "float[pyarrow]"])
+def test_nullable_pandas_columns(dtype):
+    frame = pd.DataFrame({"a": pd.array([1, None, 0], dtype=dtype), "b": [1.0, 2.0, 3.0]})
+    np.testing.assert_array_equal(learn(frame)[1], [[1.0, 1.0], [np.nan, 2.0], [0.0, 3.0]])
+
+
+def test_nullable_polars_columns():
+    frame = pl.DataFrame({"a": [1, None, 0], "b": [True, None, False], "c": [None, None, None]})
+    expected = [[1.0, 1.0, np.nan], [np.nan, np.nan, np.nan], [0.0, 0.0, np.nan]]
+    np.testing.assert_array_equal(learn(frame)[1], expected)
+
+
+def test_objects_that_are_numbers():
+    frame = pd.DataFrame({"a": pd.Series([1, None, 2.5, pd.NA], dtype=object)})
+    np.testing.assert_array_equal(learn(frame)[1][:, 0], [1.0, np.nan, 2.5, np.nan])
+
+
+@pytest.mark.parametrize("X", [np.arange(4.0), [0.0, 1.0, 2.0, 3.0], pd.Series(np.arange(4.0)), pl.Series(range(4))])
+def test_one_dimension_is_one_column(X):
+    table, matrix = learn(X)
+    np.testing.assert_array_equal(matrix, np.arange(4.0)[:, None])
+    np.testing.assert_array_equal(table.encode(X, "DiffGBM"), matrix)
+    np.testing.assert_array_equal(table.encode(np.arange(4.0)[:, None], "DiffGBM"), matrix)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "pandas with numbers as names"])
+def test_columns_are_found_by_name(kind):
+    frame = pd.DataFrame(NUMBERS, columns=[0, 1] if "numbers" in kind else ["a", "b"])
+    turned = frame[frame.columns[::-1]]
+    if kind in ("polars", "lazy"):
+        frame, turned = pl.from_pandas(frame), pl.from_pandas(turned)
+    if kind == "lazy":
+        turned = turned.lazy()
+    table, matrix = learn(frame)
+    np.testing.assert_array_equal(table.encode(turned, "DiffGBM"), matrix)
+
+
+def test_a_model_of_pandas_reads_polars_and_back():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "c": pd.Categorical(["x", "y", "x"])})
+    same = pl.DataFrame({"c": ["x", "y", "x"], "a": [1.0, 2.0, 3.0]}).with_columns(pl.col("c").cast(pl.Categorical))
+    for first, second in ((frame, same), (same, frame)):
+        table, _ = learn(first)
+        np.testing.assert_array_equal(table.encode(first, ""), table.encode(second, ""))
+
+
+CATEGORIES = {
+    "pandas": lambda v: pd.DataFrame({"c": pd.Categorical(v), "n": 1.0}),
+    "pandas declared": lambda v: pd.DataFrame({"c": pd.Categorical(v, categories=["z", "b", "a", "c"]), "n": 1.0}),
+    "polars": lambda v: pl.DataFrame({"c": pl.Series(v, dtype=pl.Categorical), "n": 1.0}),
+    "polars enum": lambda v: pl.DataFrame({"c": pl.Series(v, dtype=pl.Enum(["z", "c", "b", "a"])), "n": 1.0}),
+    "strings and cat_idx": lambda v: pd.DataFrame({"c": v, "n": 1.0}),
+    "polars strings and cat_idx": lambda v: pl.DataFrame({"c": pl.Series(v, dtype=pl.String), "n": 1.0}),
+    "objects and cat_idx": lambda v: np.array([[x, 1.0] for x in v], dtype=object),
+}
+
+
+@pytest.mark.parametrize("kind", CATEGORIES)
+def test_categories_are_remembered_from_training(kind):
+    make = CATEGORIES[kind]
+    table, matrix = learn(make(["a", "b", "a", None]), [0] if "cat_idx" in kind else None)
+    assert table.categorical == [0]
+    assert table.levels[0] == ("a", "b")
+    np.testing.assert_array_equal(matrix[:, 0], [0.0, 1.0, 0.0, np.nan])
+    # a frame that holds only "b" has another code book of its own
+    np.testing.assert_array_equal(table.encode(make(["b", "b"]), "")[:, 0], [1.0, 1.0])
+    # unseen is missing
+    np.testing.assert_array_equal(table.encode(make(["c", "b", None]), "")[:, 0], [np.nan, 1.0, np.nan])
+
+
+def test_string_arrays_with_cat_idx():
+    table, matrix = learn(np.array([["a", "x"], ["b", "y"], ["a", "x"]]), [0, 1])
+    np.testing.assert_array_equal(matrix, [[0, 0], [1, 1], [0, 0]])
+    np.testing.assert_array_equal(table.encode(np.array([["b", "q"]]), ""), [[1.0, np.nan]])
+
+
+@pytest.mark.parametrize("cat_idx", [[0, 1], (0, 1), np.array([0, 1]), range(2), [np.int64(0), 1]])
+def test_cat_idx_may_be_any_sequence(cat_idx):
+    X = np.array([["a", 3.0], ["b", 5.0], ["a", 3.0]], dtype=object)
+    table, matrix = learn(X, cat_idx)
+    assert table.categorical == [0, 1]
+    np.testing.assert_array_equal(matrix, [[0, 0], [1, 1], [0, 0]])
+
+
+def test_categories_that_are_numbers():
+    X = np.array([[10.0, 0.5], [30.0, 0.1], [np.nan, 0.2], [10.0, 0.3]])
+    table, matrix = learn(X, [0])
+    np.testing.assert_array_equal(matrix[:, 0], [0.0, 1.0, np.nan, 0.0])
+    np.testing.assert_array_equal(table.encode(np.array([[30, 1], [20, 1]]), "")[:, 0], [1.0, np.nan])
+
+
+def test_categories_of_several_types_have_an_order_too():
+    frame = pd.DataFrame({"c": pd.Series([1, "a", 2.5, True, None, pd.NA], dtype=object)})
+    table, matrix = learn(frame, [0])
+    assert np.isnan(matrix[4:, 0]).all()
+    assert len(set(matrix[:3, 0])) == 3
+    np.testing.assert_array_equal(table.encode(frame, ""), matrix)
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=20), st.data())
+def test_codes_do_not_depend_on_the_other_rows(values, data):
+    table, matrix = learn(pd.DataFrame({"c": pd.Series(values, dtype=object)}), [0])
+    rows = data.draw(st.lists(st.integers(0, len(values) - 1), min_size=1))
+    part = pd.DataFrame({"c": pd.Series([values[i] for i in rows], dtype=object)})
+    np.testing.assert_array_equal(table.encode(part, ""), matrix[rows])
+
+
+# --- what is refused ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("X", "column"),
+    [
+        (pd.DataFrame({"a": [1.0, 2.0], "town": ["x", "y"]}), "'town'"),
+        (pd.DataFrame({"a": [1.0, 2.0], "town": pd.array(["x", "y"], dtype="string")}), "'town'"),
+        (pl.DataFrame({"a": [1.0, 2.0], "town": ["x", "y"]}), "'town'"),
+        (np.array([[1.0, "x"], [2.0, "y"]], dtype=object), "1"),
+        (np.array([["1", "x"], ["2", "y"]]), "1"),
+        ([[1.0, "x"], [2.0, "y"]], "1"),
+        (pd.DataFrame({"a": [1.0, 2.0], "when": pd.to_datetime(["2020-01-01", "2020-01-02"])}), "'when'"),
+        (pl.DataFrame({"a": [1.0, 2.0], "when": [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]}), "'when'"),
+        (np.array([["2020-01-01"], ["2020-01-02"]], dtype="datetime64[D]"), "0"),
+        (np.array([[1], [2]], dtype="timedelta64[D]"), "0"),
+        (pd.DataFrame({"a": [1.0, 2.0], "when": pd.Series([dt.date(2020, 1, 1)] * 2, dtype=object)}), "'when'"),
+    ],
+)
+def test_what_is_neither_a_number_nor_a_category_is_named(X, column):
+    with pytest.raises((TypeError, ValueError), match=rf"X column {column} .*[Mm]ake it a category") as caught:
+        learn(X)
+    for advice in ("astype('category')", "cast(pl.Categorical)", "cat_idx", "dates"):
+        assert advice in str(caught.value)
+
+
+def test_strings_at_prediction_are_named_too():
+    table, _ = learn(np.ones((3, 2)))
+    with pytest.raises((TypeError, ValueError), match="X column 1 "):
+        table.encode(np.array([[1.0, "x"]], dtype=object), "DiffGBM")
+
+
+def test_wrong_column_names():
+    table, _ = learn(pd.DataFrame(NUMBERS, columns=["a", "b"]))
+    with pytest.raises(ValueError, match=r"(?s)feature names should match.*unseen at fit time:\n- z\n.*missing:\n- b"):
+        table.encode(pd.DataFrame(NUMBERS, columns=["a", "z"]), "DiffGBM")
+    with pytest.raises(ValueError, match="unseen at fit time:\n- c"):
+        table.encode(pd.DataFrame(np.ones((2, 3)), columns=["a", "b", "c"]), "DiffGBM")
+    with pytest.raises(ValueError, match="yet now missing:\n- b"):
+        table.encode(pl.DataFrame({"a": [1.0]}), "DiffGBM")
+
+
+def test_wrong_width():
+    table, _ = learn(NUMBERS)
+    for X in (np.ones((2, 3)), pd.DataFrame(np.ones((2, 3)), columns=["a", "b", "c"])):
+        with pytest.raises(ValueError, match="X has 3 features, but DiffGBM is expecting 2 features as input"):
+            table.encode(X, "DiffGBM")
+
+
+def test_repeated_names():
+    with pytest.raises(ValueError, match=r"columns of a frame must have different names(?s:.*)'a' 2 times"):
+        learn(pd.DataFrame(NUMBERS, columns=["a", "a"]))
+    with pytest.raises(ValueError, match="columns of a frame must have different names as text; got '1', '1'"):
+        learn(pd.DataFrame(NUMBERS, columns=[1, "1"]))
+
+
+@pytest.mark.parametrize("X", [np.empty((0, 2)), np.empty((3, 0)), pd.DataFrame({"a": []}), pl.DataFrame({"a": []})])
+def test_nothing_to_learn_from(X):
+    with pytest.raises(ValueError, match="minimum of 1 is required"):
+        learn(X)
+
+
+@pytest.mark.parametrize("X", [np.empty((0, 1)), pd.DataFrame({"a": np.empty(0)}), pl.DataFrame({"a": np.empty(0)})])
+def test_nothing_to_predict(X):
+    table, _ = learn(np.ones((3, 1)) if isinstance(X, np.ndarray) else pd.DataFrame({"a": np.ones(3)}))
+    with pytest.raises(ValueError, match="minimum of 1 is required by DiffGBM"):
+        table.encode(X, "DiffGBM")
+
+
+@pytest.mark.parametrize("cat_idx", [[2], [-1], ["a"], [0.5], [True], 1, "a"])
+def test_bad_cat_idx(cat_idx):
+    with pytest.raises((TypeError, ValueError), match="cat_idx must hold column positions between 0 and 1; got"):
+        learn(NUMBERS, cat_idx)
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_frames_stay_float32_where_it_is_exact(library):
+    columns = {
+        "f": np.array([0.1, np.nan, 3.0], dtype=np.float32),
+        "i": np.array([-(2**15), 0, 2**15 - 1], dtype=np.int16),
+        "b": np.array([True, False, True]),
+    }
+    frame = library(columns)
+    table, X = learn(frame)
+    assert X.dtype == np.float32
+    np.testing.assert_array_equal(X, np.column_stack([column.astype(np.float64) for column in columns.values()]))
+    assert table.encode(frame, "DiffGBM").dtype == np.float32
+    for wide in (np.array([0.1, 0.2, 0.3]), np.array([2**40 + 1, 0, 1])):
+        _, X = learn(library({**columns, "w": wide}))
+        assert X.dtype == np.float64
+        np.testing.assert_array_equal(X[:, 3], wide)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_of_floats_are_not_copied(dtype, tmp_path):
+    X = np.arange(12, dtype=dtype).reshape(4, 3)
+    table, found = learn(X)
+    assert np.shares_memory(found, X)
+    assert np.shares_memory(table.encode(X, "DiffGBM"), X)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert np.shares_memory(learn(mapped)[1], mapped)
+    assert learn(mapped)[1].dtype == dtype
+
+
+# --- responses ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("y", "names", "shape"),
+    [
+        (np.arange(3), None, (3,)),
+        ([1, 2, 3], None, (3,)),
+        (np.ones((3, 1)), None, (3, 1)),
+        (np.ones((3, 2), dtype=np.float32), None, (3, 2)),
+        (pd.Series([1, 2, 3], name="price"), ("price",), (3,)),
+        (pd.Series([1, 2, 3], index=[5, 5, 5]), None, (3,)),
+        (pl.Series("price", [1, 2, 3]), ("price",), (3,)),
+        (pd.DataFrame({"u": [1, 2, 3], "v": [4, 5, 6]}), ("u", "v"), (3, 2)),
+        (pd.DataFrame(np.ones((3, 2))), ("0", "1"), (3, 2)),
+        (pl.DataFrame({"u": [1, 2, 3]}), ("u",), (3, 1)),
+        (pd.Series([1, 2, 3], dtype="Int64"), None, (3,)),
+        (np.array([True, False, True]), None, (3,)),
+    ],
+)
+def test_responses_of_every_kind(y, names, shape):
+    got, values = read_response(y)
+    assert got == names
+    assert values.shape == shape
+    assert values.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "requires y to be passed, but the target y is None: it must be an array, Series or frame"),
+        (np.array([1.0, np.nan, np.inf, 2.0]), r"y must be finite; Input y contains NaN .* 2 row\(s\), first at row 1"),
+        (np.array([[1.0, 2.0], [3.0, -np.inf]]), "y must be finite; .*first at row 1"),
+        (pd.Series([1.0, None]), "y must be finite"),
+        (pd.Series([1, None], dtype="Int64"), "y must be finite"),
+        (pl.Series([None, 1.0]), "y must be finite; .*first at row 0"),
+        (np.ones((2, 2, 2)), r"y must have shape \(n,\) or \(n, d\); got shape \(2, 2, 2\)"),
+        (np.ones((3, 0)), "y must have at least one column"),
+        (pd.Series(["a", "b"], name="price"), "y column 'price' has dtype .*responses must be numbers"),
+        (pd.DataFrame({"price": pd.to_datetime(["2020-01-01"])}), "y column 'price' .*must be numbers"),
+        (np.array(["a", "b"]), "y .*must be numbers"),
+        (["a", "b"], "y .*must be numbers"),
+        (np.array(["2020-01-01"], dtype="datetime64[D]"), "y .*must be numbers"),
+        (3.0, "y "),
+    ],
+)
+def test_bad_responses(y, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        read_response(y)
+
+
+def test_rows_must_match():
+    with pytest.raises(ValueError, match="X and y must have the same number of rows; got X with 3, y with 2"):
+        ResponseTable.learn(np.ones(2), None, 3)
+
+
+@given(
+    arrays(np.float64, st.tuples(st.integers(2, 30), st.integers(1, 3)), elements=st.integers(-(10**6), 10**6)),
+    st.sampled_from([1e-9, 1.0, 1e12]),
+)
+def test_standardising_and_back(y, factor):
+    y = y * factor
+    table, standard = ResponseTable.learn(y, None, len(y))
+    np.testing.assert_allclose(table.restore(standard), y, rtol=1e-9, atol=1e-9 * factor)
+    moving = table.scale > 0.0
+    np.testing.assert_allclose(standard[:, moving].mean(axis=0), 0.0, atol=1e-2)
+    assert (np.ptp(y[:, ~moving], axis=0) <= 1e-12 * np.abs(y[:, ~moving]).max(axis=0, initial=0.0)).all()
+
+
+def test_standardising_is_weighted():
+    y, w = np.array([0.0, 1.0, 5.0, 100.0]), np.array([1.0, 2.0, 1.0, 0.0])
+    table, _ = ResponseTable.learn(y, w, 4)
+    repeated = np.array([0.0, 1.0, 1.0, 5.0])
+    assert table.location == pytest.approx(repeated.mean())
+    assert table.scale == pytest.approx(repeated.std())
+
+
+def test_a_constant_is_restored_exactly():
+    y = np.full(5, 0.1) * 3.0
+    table, standard = ResponseTable.learn(y, None, 5)
+    assert table.scale == 0.0
+    np.testing.assert_array_equal(table.restore(np.linspace(-5, 5, 11)[:, None])[:, 0], np.full(11, y[0]))
+    assert np.isfinite(standard).all()
+
+
+def test_shape_follows_the_users():
+    flat, _ = ResponseTable.learn(np.arange(4.0), None, 4)
+    tall, _ = ResponseTable.learn(np.arange(4.0)[:, None], None, 4)
+    assert flat.squeeze(np.ones((5, 4, 1))).shape == (5, 4)
+    assert tall.squeeze(np.ones((5, 4, 1))).shape == (5, 4, 1)

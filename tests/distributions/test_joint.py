@@ -1,0 +1,129 @@
+"""Joint laws of several responses: marginals, dependence, scores."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from diffgbm import JointDistribution, PredictiveDistribution, metrics
+from diffgbm.fitting.quadrature import normal_points
+
+MEAN = np.array([[1.0, -2.0], [0.0, 10.0]])
+COVARIANCE = np.array([[[1.0, 0.6], [0.6, 2.0]], [[4.0, -1.0], [-1.0, 0.5]]])
+M = 1024
+
+
+@pytest.fixture(scope="module")
+def normal() -> JointDistribution:
+    """Two rows, two responses: normal laws with known correlation."""
+    roots = np.linalg.cholesky(COVARIANCE)
+    points = MEAN[:, None] + np.einsum("njk,mk->nmj", roots, normal_points(M, 2))
+    return JointDistribution(points, ("height", "weight"), pd.Index([7, 9]))
+
+
+def test_marginals_are_the_known_distributions(normal):
+    sd = np.sqrt(np.einsum("njj->nj", COVARIANCE))
+    np.testing.assert_allclose(normal.mean(), MEAN, atol=0.02)
+    np.testing.assert_allclose(normal.std(), sd, rtol=0.02)
+    np.testing.assert_allclose(normal.var(), sd**2, rtol=0.04)
+    np.testing.assert_allclose(normal.median(), MEAN, atol=0.02)
+    np.testing.assert_allclose(
+        normal.quantile([0.1, 0.8]), stats.norm.ppf([0.1, 0.8], MEAN[..., None], sd[..., None]), atol=0.03
+    )
+    np.testing.assert_allclose(normal.interval(0.8)[..., 0], stats.norm.ppf(0.1, MEAN, sd), atol=0.03)
+    np.testing.assert_allclose(normal.interval(0.8, "highest_density")[..., 1], stats.norm.ppf(0.9, MEAN, sd), atol=0.3)
+    assert np.all(stats.norm.pdf(normal.mode(), MEAN, sd) > 0.9 * stats.norm.pdf(0.0) / sd)
+    y = MEAN + np.array([[0.5, -1.0], [2.0, 0.1]])
+    np.testing.assert_allclose(normal.cdf(y), stats.norm.cdf(y, MEAN, sd), atol=0.005)
+    np.testing.assert_allclose(normal.sf(y) + normal.pit(y), 1.0)
+    np.testing.assert_array_equal(normal.cdf([0.0, 1.0]), normal.cdf([[0.0, 1.0], [0.0, 1.0]]))
+
+
+def test_a_marginal_is_a_distribution_of_its_own(normal):
+    for j, name in enumerate(normal.names):
+        distribution = normal[name]
+        assert isinstance(distribution, PredictiveDistribution)
+        assert distribution.name == name
+        np.testing.assert_array_equal(distribution.values, np.sort(normal.points[:, :, j], axis=1))
+        np.testing.assert_array_equal(normal.quantile(0.3)[:, j], distribution.quantile(0.3))
+        np.testing.assert_array_equal(normal.crps(MEAN)[:, j], distribution.crps(MEAN[:, j]))
+        np.testing.assert_allclose(normal.mean()[:, j], distribution.mean(), atol=1e-3)
+        np.testing.assert_array_equal(distribution.index, [7, 9])
+        np.testing.assert_array_equal(normal.marginal(j).values, distribution.values)
+
+
+def test_dependence(normal):
+    known = COVARIANCE[:, 0, 1] / np.sqrt(COVARIANCE[:, 0, 0] * COVARIANCE[:, 1, 1])
+    correlation = normal.correlation()
+    np.testing.assert_allclose(correlation[:, 0, 1], known, atol=0.02)
+    np.testing.assert_allclose(np.einsum("njj->nj", correlation), 1.0)
+    product = normal.expect(lambda y: y[..., 0] * y[..., 1])
+    np.testing.assert_allclose(product, COVARIANCE[:, 0, 1] + MEAN.prod(axis=1), atol=0.05)
+    larger = normal.expect(lambda y: y[..., 0] > y[..., 1])
+    variance = COVARIANCE[:, 0, 0] + COVARIANCE[:, 1, 1] - 2.0 * COVARIANCE[:, 0, 1]
+    np.testing.assert_allclose(larger, stats.norm.cdf((MEAN[:, 0] - MEAN[:, 1]) / np.sqrt(variance)), atol=0.01)
+    np.testing.assert_allclose(normal.expect(lambda y: y), normal.mean(), atol=1e-3)
+
+
+def test_density(normal):
+    y = MEAN + np.array([[0.5, -0.7], [1.0, 0.2]])
+    expected = [stats.multivariate_normal(m, c).logpdf(v) for m, c, v in zip(MEAN, COVARIANCE, y, strict=True)]
+    # Scott's kernels add their own variance: a tenth here
+    np.testing.assert_allclose(normal.logpdf(y), expected, atol=0.15)
+    kernel = [stats.gaussian_kde(row.T).logpdf(v)[0] for row, v in zip(normal.points, y, strict=True)]
+    np.testing.assert_allclose(normal.logpdf(y), kernel, atol=0.01)
+
+
+@pytest.mark.filterwarnings("error")
+def test_density_of_a_point_is_a_peak():
+    distribution = JointDistribution(np.tile([3.0, -2.0], (1, 20, 1)), ("a", "b"))
+    assert distribution.logpdf([[3.0, -2.0]])[0] > 10.0
+    assert distribution.logpdf([[3.1, -2.0]])[0] < -100.0
+
+
+def test_scores_are_those_of_the_points(normal):
+    samples = normal.points.swapaxes(0, 1)
+    y = MEAN + 0.5
+    np.testing.assert_allclose(normal.energy_score(y), metrics.energy_score(samples, y))
+    np.testing.assert_allclose(normal.variogram_score(y, p=1.0), metrics.variogram_score(samples, y, p=1.0))
+    np.testing.assert_allclose(metrics.energy_score(normal, y), normal.energy_score(y))
+    np.testing.assert_allclose(metrics.variogram_score(normal, y), normal.variogram_score(y))
+
+
+def test_samples_are_joint(normal):
+    drawn = normal.sample(5000, seed=3)
+    assert drawn.shape == (5000, 2, 2)
+    np.testing.assert_array_equal(drawn, normal.sample(5000, seed=3))
+    for i in range(2):
+        np.testing.assert_allclose(np.cov(drawn[:, i].T), COVARIANCE[i], atol=0.25)
+        assert np.isin(drawn[:, i, 0], normal.points[i, :, 0]).all()
+
+
+def test_rows(normal):
+    for key, rows in ((1, [1]), (-1, [1]), (slice(None, 1), [0]), ([1, 0], [1, 0]), (np.array([False, True]), [1])):
+        part = normal[key]
+        np.testing.assert_array_equal(part.points, normal.points[rows])
+        assert list(part.index) == [[7, 9][i] for i in rows]
+    assert [len(part) for part in normal] == [1, 1]
+    assert "height, weight" in repr(normal)
+    with pytest.raises(IndexError, match="2 rows"):
+        normal[2]
+
+
+def test_to_frame(normal):
+    frame = normal.to_frame([0.5])
+    assert list(frame.columns) == [(n, c) for n in ("height", "weight") for c in ("mean", "std", "q0.5")]
+    assert list(frame.index) == [7, 9]
+    np.testing.assert_array_equal(frame["weight"]["q0.5"], normal.median()[:, 1])
+
+
+def test_errors(normal):
+    with pytest.raises(ValueError, match="Did you mean 'weight'"):
+        normal["wieght"]
+    for method in ("crps", "logpdf", "energy_score", "variogram_score"):
+        with pytest.raises(ValueError, match=r"shape \(2, 2\)"):
+            getattr(normal, method)(np.zeros(2))
+    with pytest.raises(ValueError, match="first two axes"):
+        normal.expect(lambda y: y.mean(axis=1))
+    with pytest.raises(ValueError, match="n_samples"):
+        normal.sample(0)

@@ -1,0 +1,504 @@
+"""Predictive laws against laws with known answers, and what holds for every law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+import scoringrules
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from diffgbm import PredictiveDistribution, metrics
+from tests.exact import ks_limit
+
+M = 512
+LEVELS = (np.arange(M) + 0.5) / M
+
+
+@dataclass(frozen=True)
+class Known:
+    """A law whose answers are known, and how far from them ``M`` points may be (in standard deviations)."""
+
+    cdf: Callable[[np.ndarray], np.ndarray]
+    ppf: Callable[[np.ndarray], np.ndarray]
+    pdf: Callable[[np.ndarray], np.ndarray]
+    mean: float
+    var: float
+    crps: Callable[[np.ndarray], np.ndarray] | None = None
+    tail: float = 0.02
+    std: float = 0.003
+    density: tuple[float, float] | None = (0.01, 0.99)
+
+    @property
+    def sd(self) -> float:
+        return float(np.sqrt(self.var))
+
+    @property
+    def distribution(self) -> PredictiveDistribution:
+        return PredictiveDistribution.from_points(self.ppf(LEVELS)[None])
+
+
+def frozen(distribution, **more) -> Known:
+    return Known(
+        distribution.cdf,
+        distribution.ppf,
+        distribution.pdf,
+        float(distribution.mean()),
+        float(distribution.var()),
+        **more,
+    )
+
+
+def normal_mixture() -> Known:
+    w, m, s = np.array([0.3, 0.7]), np.array([-2.0, 1.0]), np.array([0.5, 0.8])
+    grid = np.linspace(-6.0, 7.0, 200_001)
+
+    def cdf(y):
+        return stats.norm.cdf(np.asarray(y)[..., None], m, s) @ w
+
+    table = cdf(grid)
+    return Known(
+        cdf,
+        lambda q: np.interp(q, table, grid),
+        lambda y: stats.norm.pdf(np.asarray(y)[..., None], m, s) @ w,
+        float(w @ m),
+        float(w @ (s**2 + m**2) - (w @ m) ** 2),
+        lambda y: np.array([scoringrules.crps_mixnorm(v, m, s, w) for v in y]),
+    )
+
+
+def point_mass() -> Known:
+    """Zero with probability 0.3, a gamma law otherwise."""
+    rest = stats.gamma(2.0)
+    return Known(
+        lambda y: 0.3 * (np.asarray(y) >= 0.0) + 0.7 * rest.cdf(y),
+        lambda q: np.where(np.asarray(q) <= 0.3, 0.0, rest.ppf(np.clip((np.asarray(q) - 0.3) / 0.7, 0.0, 1.0))),
+        lambda y: 0.7 * rest.pdf(y),
+        1.4,
+        0.7 * 6.0 - 1.4**2,
+        density=None,
+    )
+
+
+KNOWN = {
+    "normal": frozen(stats.norm(3.0, 2.0), crps=lambda y: scoringrules.crps_normal(y, 3.0, 2.0)),
+    "mixture": normal_mixture(),
+    "lognormal": frozen(
+        stats.lognorm(0.5), crps=lambda y: scoringrules.crps_lognormal(y, 0.0, 0.5), tail=0.04, std=0.008
+    ),
+    "gamma": frozen(stats.gamma(2.0), crps=lambda y: scoringrules.crps_gamma(y, 2.0, 1.0)),
+    "beta": frozen(stats.beta(2.0, 3.0), crps=lambda y: scoringrules.crps_beta(y, 2.0, 3.0), density=(0.05, 0.95)),
+    "uniform": frozen(
+        stats.uniform(-1.0, 4.0), crps=lambda y: scoringrules.crps_uniform(y, -1.0, 3.0), density=(0.05, 0.95)
+    ),
+    "point mass": point_mass(),
+}
+SMOOTH = [name for name, known in KNOWN.items() if known.density is not None]
+every = pytest.mark.parametrize("known", KNOWN.values(), ids=KNOWN)
+smooth = pytest.mark.parametrize("known", [KNOWN[name] for name in SMOOTH], ids=SMOOTH)
+INNER = np.linspace(0.005, 0.995, 100)
+
+
+@every
+def test_moments_and_quantiles(known):
+    distribution = known.distribution
+    assert distribution.mean()[0] == pytest.approx(known.mean, abs=1e-3 * known.sd)
+    assert distribution.std()[0] == pytest.approx(known.sd, rel=known.std)
+    assert distribution.var()[0] == pytest.approx(known.var, rel=2.1 * known.std)
+    assert distribution.median()[0] == pytest.approx(known.ppf(0.5), abs=1e-4 * known.sd)
+    np.testing.assert_allclose(distribution.quantile(INNER)[0], known.ppf(INNER), rtol=0, atol=known.tail * known.sd)
+
+
+@every
+def test_probabilities(known):
+    distribution = known.distribution
+    y = np.concatenate([known.ppf(INNER), [known.mean - 20.0 * known.sd, known.mean + 20.0 * known.sd]])
+    # at a point mass the points are one step of 1/M off at most; elsewhere the error is of second order
+    atol = 1.0 / M if known.density is None else 1e-4
+    np.testing.assert_allclose(distribution.cdf(y[None])[0], known.cdf(y), rtol=0, atol=atol)
+    np.testing.assert_allclose(distribution.sf(y[None])[0], 1.0 - known.cdf(y), rtol=0, atol=atol)
+    low, high = known.ppf(0.35), known.ppf(0.85)
+    assert distribution.prob_between(low, high)[0] == pytest.approx(0.5, abs=2.0 * atol)
+    assert distribution.pit([known.ppf(0.7)])[0] == pytest.approx(0.7, abs=atol)
+
+
+@every
+def test_crps_is_that_of_the_distribution(known):
+    y = np.concatenate([known.ppf([0.01, 0.2, 0.5, 0.9]), [known.mean - 5.0 * known.sd, known.mean + 5.0 * known.sd]])
+    u = np.linspace(known.mean - 10.0 * known.sd, known.mean + 20.0 * known.sd, 400_001)
+    integrals = np.array([integrate.trapezoid((known.cdf(u) - (u >= v)) ** 2, u) for v in y])
+    distribution = PredictiveDistribution.from_points(np.tile(known.ppf(LEVELS), (len(y), 1)))
+    np.testing.assert_allclose(distribution.crps(y), integrals, rtol=0, atol=1e-3 * known.sd)
+    if known.crps is not None:
+        np.testing.assert_allclose(distribution[:4].crps(y[:4]), known.crps(y[:4]), rtol=0, atol=1e-3 * known.sd)
+
+
+@every
+def test_expectation(known):
+    fine = known.ppf((np.arange(200_000) + 0.5) / 200_000)
+    distribution = known.distribution
+    assert distribution.expect(np.cos)[0] == pytest.approx(np.cos(fine).mean(), abs=2e-3)
+    assert distribution.expect(lambda y: y)[0] == pytest.approx(known.mean, abs=2e-3 * known.sd)
+    assert distribution.expect(lambda y: y > known.mean)[0] == pytest.approx(1.0 - known.cdf(known.mean), abs=1.5 / M)
+
+
+@every
+def test_central_interval(known):
+    for coverage in (0.5, 0.8, 0.95):
+        expected = known.ppf([0.5 * (1.0 - coverage), 0.5 * (1.0 + coverage)])
+        np.testing.assert_allclose(
+            known.distribution.interval(coverage)[0], expected, rtol=0, atol=known.tail * known.sd
+        )
+
+
+@every
+def test_highest_density_interval_is_the_shortest(known):
+    for coverage in (0.5, 0.8, 0.95):
+        start = np.linspace(0.0, 1.0 - coverage, 5001)[1:-1]
+        shortest = (known.ppf(start + coverage) - known.ppf(start)).min()
+        low, high = known.distribution.interval(coverage, kind="highest_density")[0]
+        assert high - low == pytest.approx(shortest, abs=0.01 * known.sd)
+        probability = known.cdf(high) - (known.cdf(low) if low > 0.0 or known.density else 0.0)
+        assert probability == pytest.approx(coverage, abs=0.005)
+
+
+@every
+def test_samples_follow_the_distribution(known):
+    drawn = np.sort(known.distribution.sample(4000, seed=1)[:, 0])
+    u = known.ppf(np.linspace(0.001, 0.999, 999))
+    empirical = np.searchsorted(drawn, u, side="right") / len(drawn)
+    assert np.abs(empirical - known.cdf(u)).max() < ks_limit(len(drawn), 1e-3) + 1.0 / M
+
+
+@smooth
+def test_density(known):
+    distribution = known.distribution
+    y = known.ppf(np.linspace(*known.density, 99))
+    # as far as the docstring promises; the valley of the mixture and the ends of bounded laws are smoothed
+    np.testing.assert_allclose(distribution.pdf(y[None])[0], known.pdf(y), rtol=0.1, atol=0.02 / known.sd)
+    np.testing.assert_allclose(distribution.logpdf(y[None])[0], np.log(distribution.pdf(y[None])[0]), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("m", "rtol"), [(64, 0.25), (256, 0.15), (1024, 0.15)])
+def test_density_of_a_normal_distribution_is_as_close_as_documented(m, rtol):
+    distribution = PredictiveDistribution.from_points(stats.norm.ppf((np.arange(m) + 0.5) / m)[None])
+    y = stats.norm.ppf(np.linspace(0.01, 0.99, 99))
+    np.testing.assert_allclose(distribution.pdf(y[None])[0], stats.norm.pdf(y), rtol=rtol)
+    # the log score of the law is within 0.01 of the best there is
+    truths = stats.norm.ppf((np.arange(4000) + 0.5) / 4000)
+    assert -distribution.logpdf(truths[None]).mean() == pytest.approx(stats.norm.entropy(), abs=0.01)
+
+
+def test_density_of_few_points_has_no_gaps():
+    distribution = PredictiveDistribution.from_points(np.arange(10.0)[None])
+    y = np.linspace(1.0, 8.0, 101)
+    np.testing.assert_allclose(distribution.pdf(y[None])[0], 0.1, rtol=0.2)
+
+
+@smooth
+def test_mode_and_entropy(known):
+    distribution = known.distribution
+    peak = known.pdf(known.ppf(np.linspace(0.001, 0.999, 5001))).max()
+    assert known.pdf(distribution.mode())[0] >= 0.98 * peak
+    fine = known.ppf((np.arange(20_000) + 0.5) / 20_000)
+    assert distribution.entropy()[0] == pytest.approx(-np.log(known.pdf(fine)).mean(), abs=0.02)
+
+
+def test_a_point_mass_is_a_step_and_a_peak():
+    distribution = KNOWN["point mass"].distribution
+    assert distribution.cdf(-1e-9)[0] == 0.0
+    assert distribution.cdf(0.0)[0] == pytest.approx(0.3, abs=1.0 / M)
+    assert distribution.mode()[0] == 0.0
+    assert distribution.pdf(0.0)[0] > 50.0
+    assert (distribution.sample(1000, seed=0) == 0.0).mean() == pytest.approx(0.3, abs=0.06)
+
+
+@pytest.mark.filterwarnings("error")
+def test_constant_distribution():
+    values = np.array([0.0, 7.0, -1e6])
+    distribution = PredictiveDistribution.from_points(np.repeat(values[:, None], 50, axis=1))
+    for got in (
+        distribution.mean(),
+        distribution.median(),
+        distribution.mode(),
+        *distribution.quantile([0.0, 0.2, 1.0]).T,
+        *distribution.sample(3, seed=0),
+    ):
+        np.testing.assert_allclose(got, values, rtol=1e-12)
+    np.testing.assert_allclose(distribution.std(), 0.0, atol=1e-9)
+    np.testing.assert_array_equal(distribution.cdf(values), 1.0)
+    np.testing.assert_array_equal(distribution.cdf(np.nextafter(values, -np.inf)), 0.0)
+    np.testing.assert_allclose(distribution.crps(values + 2.0), 2.0)
+    np.testing.assert_allclose(distribution.crps(values), 0.0, atol=1e-12)
+    for kind in ("central", "highest_density"):
+        np.testing.assert_allclose(distribution.interval(0.9, kind), values[:, None] * [1.0, 1.0])
+    assert np.all(distribution.pdf(values) > 1e2)
+    assert np.all(distribution.pdf(values + 1.0) == 0.0)
+    assert np.all(distribution.entropy() < 0.0)
+
+
+# what holds for every law
+
+
+@st.composite
+def distributions(draw, smallest_gap=0.0, low=2, high=30):
+    """One law of a few points, ``smallest_gap`` apart at least."""
+    gaps = draw(st.lists(st.floats(smallest_gap, 3.0), min_size=low, max_size=high))
+    start = draw(st.floats(-50.0, 50.0))
+    return PredictiveDistribution.from_points(start + np.cumsum(gaps)[None])
+
+
+quick = settings(max_examples=50, deadline=None)
+
+
+@quick
+@given(distribution=distributions(smallest_gap=0.01), q=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=20))
+def test_cdf_undoes_quantile(distribution, q):
+    np.testing.assert_allclose(distribution.cdf(distribution.quantile(q)), [q], rtol=0, atol=1e-9)
+
+
+@quick
+@given(distribution=distributions(), q=st.lists(st.floats(0.0, 1.0), min_size=2, max_size=20))
+def test_quantiles_never_cross(distribution, q):
+    assert np.all(np.diff(distribution.quantile(np.sort(q))) >= 0.0)
+
+
+@quick
+@given(distribution=distributions(), y=st.lists(st.floats(-200.0, 200.0), min_size=2, max_size=20))
+def test_cdf_rises_from_zero_to_one(distribution, y):
+    p = distribution.cdf(np.concatenate([[-np.inf], np.sort(y), [np.inf]])[None])[0]
+    assert np.all(np.diff(p) >= 0.0)
+    assert p[0] == 0.0
+    assert p[-1] == 1.0
+    np.testing.assert_array_equal(distribution.sf(np.sort(y)[None])[0], 1.0 - p[1:-1])
+
+
+@settings(max_examples=20, deadline=None)
+@given(distribution=distributions(smallest_gap=0.1))
+def test_density_integrates_to_one(distribution):
+    ends = distribution.quantile([0.0, 1.0])[0]
+    reach = 10.0 * (ends[1] - ends[0])
+    u = np.linspace(ends[0] - reach, ends[1] + reach, 20_001)
+    assert integrate.trapezoid(distribution.pdf(u[None])[0], u) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("more", [[], [5.0]])
+def test_probabilities_between_points_that_are_next_to_each_other(more):
+    """The slope between them overflows; probabilities must not."""
+    distribution = PredictiveDistribution.from_points(np.array([[0.0, 2.2e-313, *more]]))
+    u = np.array([-1.0, -1e-313, -1e-314, 0.0, 1e-313, 2e-313, 2.2e-313, 3e-313, 1.0, 9.0])
+    p = distribution.cdf(u[None])[0]
+    assert (np.diff(p) >= 0.0).all()
+    assert p[0] == 0.0
+    assert p[-1] == 1.0
+    assert np.isnan(distribution.cdf(np.nan)).all()
+
+
+@quick
+@given(distribution=distributions(), y=st.floats(-100.0, 100.0))
+@example(distribution=PredictiveDistribution.from_points(np.array([[0.0, 2.22507386e-313]])), y=0.0)
+def test_crps_is_its_integral(distribution, y):
+    """Between knots the integrand is a parabola, for which two Gauss points are exact."""
+    knots = distribution.quantile(np.concatenate([[0.0], distribution.levels, [1.0]]))[0]
+    ends = np.unique(np.concatenate([knots, [y]]))
+    middle, half = 0.5 * (ends[1:] + ends[:-1]), 0.5 * np.diff(ends)
+    total = 0.0
+    for side in (-1.0, 1.0):
+        u = middle + side * half / np.sqrt(3.0)
+        total += half @ (distribution.cdf(u[None])[0] - (u >= y)) ** 2
+    score = distribution.crps([y])[0]
+    assert score >= 0.0
+    # cut anywhere, its two parts add up
+    cut = distribution.quantile(0.3)[0] + 0.01
+    assert distribution.crps([y], high=cut)[0] + distribution.crps([y], low=cut)[0] == pytest.approx(
+        score, rel=1e-9, abs=1e-9
+    )
+    assert score == pytest.approx(total, abs=1e-7 + 1e-9 * abs(y))
+
+
+@quick
+@given(distribution=distributions(), y=st.floats(-100.0, 100.0))
+def test_crps_is_close_to_that_of_the_points(distribution, y):
+    m = distribution.values.shape[1]
+    ensemble = metrics.crps(distribution.values.T, [y])[0]
+    assert distribution.crps([y])[0] == pytest.approx(
+        ensemble, abs=np.ptp(distribution.quantile([0.0, 1.0])) / m + 1e-9
+    )
+
+
+@quick
+@given(
+    distribution=distributions(smallest_gap=0.05, low=4),
+    scale=st.floats(0.01, 100.0),
+    shift=st.floats(-1000.0, 1000.0),
+    q=st.floats(0.0, 1.0),
+)
+def test_shift_and_scale(distribution, scale, shift, q):
+    moved = PredictiveDistribution(scale * distribution.values + shift, distribution.levels)
+    tolerance = {"rtol": 1e-7, "atol": 1e-7 * (abs(shift) + scale)}
+    y = distribution.quantile(q)
+    at = scale * y + shift
+    for name in ("mean", "median"):
+        np.testing.assert_allclose(getattr(moved, name)(), scale * getattr(distribution, name)() + shift, **tolerance)
+    np.testing.assert_allclose(moved.quantile(q), at, **tolerance)
+    # equally high peaks and equally short intervals may be told apart by rounding: compare heights and widths
+    peak = distribution.logpdf(distribution.mode()) - np.log(scale)
+    np.testing.assert_allclose(moved.logpdf(moved.mode()), peak, rtol=0, atol=1e-3)
+    for kind in ("central", "highest_density"):
+        np.testing.assert_allclose(
+            np.ptp(moved.interval(0.8, kind)), scale * np.ptp(distribution.interval(0.8, kind)), **tolerance
+        )
+    np.testing.assert_allclose(moved.sample(5, seed=1), scale * distribution.sample(5, seed=1) + shift, **tolerance)
+    np.testing.assert_allclose(moved.std(), scale * distribution.std(), **tolerance)
+    np.testing.assert_allclose(
+        moved.var(), scale**2 * distribution.var(), rtol=1e-6, atol=1e-9 * (abs(shift) + scale) ** 2
+    )
+    np.testing.assert_allclose(moved.crps(at), scale * distribution.crps(y), **tolerance)
+    np.testing.assert_allclose(moved.cdf(at), distribution.cdf(y), rtol=0, atol=1e-6 * (1.0 + abs(shift) / scale))
+    np.testing.assert_allclose(moved.logpdf(at), distribution.logpdf(y) - np.log(scale), rtol=0, atol=1e-3)
+    np.testing.assert_allclose(moved.entropy(), distribution.entropy() + np.log(scale), rtol=0, atol=1e-3)
+    np.testing.assert_allclose(
+        moved.expect(lambda u: (u - shift) / scale), distribution.expect(lambda u: u), rtol=1e-6, atol=1e-4
+    )
+
+
+@quick
+@given(distribution=distributions(smallest_gap=0.05), q=st.floats(0.0, 1.0))
+def test_reflection(distribution, q):
+    mirror = PredictiveDistribution.from_points(-distribution.values)
+    np.testing.assert_allclose(mirror.quantile(q), -distribution.quantile(1.0 - q), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(mirror.mean(), -distribution.mean(), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(mirror.crps([3.0]), distribution.crps([-3.0]), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(mirror.logpdf([3.0]), distribution.logpdf([-3.0]), rtol=1e-6, atol=1e-6)
+
+
+# rows, shapes and errors
+
+
+@pytest.fixture
+def three() -> PredictiveDistribution:
+    points = np.random.default_rng(0).normal([[0.0], [5.0], [-5.0]], [[1.0], [2.0], [0.5]], (3, 80))
+    return PredictiveDistribution.from_points(points, "price", pd.Index(["a", "b", "c"], name="row"))
+
+
+def test_rows(three):
+    assert len(three) == 3
+    for key, rows in (
+        (1, [1]),
+        (-1, [2]),
+        (np.int64(0), [0]),
+        (slice(1, None), [1, 2]),
+        (slice(None, None, -1), [2, 1, 0]),
+        ([2, 0], [2, 0]),
+        (np.array([True, False, True]), [0, 2]),
+        (np.array([], dtype=int), []),
+    ):
+        part = three[key]
+        np.testing.assert_array_equal(part.values, three.values[rows])
+        assert list(part.index) == [["a", "b", "c"][i] for i in rows]
+        assert part.name == "price"
+    np.testing.assert_array_equal([distribution.mean()[0] for distribution in three], three.mean())
+    assert [len(distribution) for distribution in three] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("row", [3, -4, 100])
+def test_a_row_that_is_not_there(three, row):
+    with pytest.raises(IndexError, match="3 rows"):
+        three[row]
+
+
+def test_a_distribution_of_some_rows_answers_as_before(three):
+    for name in ("mean", "std", "median", "mode", "entropy"):
+        np.testing.assert_allclose(getattr(three[[2, 1]], name)(), getattr(three, name)()[[2, 1]], rtol=1e-12)
+
+
+def test_to_frame(three):
+    frame = three.to_frame(quantiles=(0.1, 0.5))
+    assert list(frame.columns) == ["mean", "std", "q0.1", "q0.5"]
+    pd.testing.assert_index_equal(frame.index, three.index)
+    np.testing.assert_array_equal(frame["q0.1"], three.quantile(0.1))
+    np.testing.assert_array_equal(three[1:].to_frame().index, ["b", "c"])
+    assert list(PredictiveDistribution.from_points([[1.0, 2.0]]).to_frame().index) == [0]
+
+
+@pytest.mark.parametrize("method", ["cdf", "sf", "pdf", "logpdf"])
+def test_argument_shapes(three, method):
+    ask = getattr(three, method)
+    grid = np.array([[-1.0, 0.0], [4.0, 5.5], [-5.0, 3.0]])
+    whole = ask(grid)
+    assert whole.shape == (3, 2)
+    np.testing.assert_allclose(ask(grid[:, 1]), whole[:, 1], rtol=1e-12)
+    np.testing.assert_allclose(ask(list(grid[:, 0])), whole[:, 0], rtol=1e-12)
+    np.testing.assert_allclose(ask(grid[:1]), np.column_stack([ask(-1.0), ask(0.0)]), rtol=1e-12)
+    assert ask(1.0).shape == (3,)
+    assert ask(np.empty((3, 0))).shape == (3, 0)
+    for wrong in (np.zeros(2), np.zeros((2, 2)), np.zeros((3, 1, 1))):
+        with pytest.raises(ValueError, match="one for each of the 3 rows"):
+            ask(wrong)
+
+
+def test_shapes_of_results(three):
+    assert three.quantile(0.3).shape == (3,)
+    assert three.quantile([0.3]).shape == (3, 1)
+    assert three.quantile([0.3, 0.1]).shape == (3, 2)
+    own = np.array([[0.3, 0.1], [0.0, 1.0], [0.5, 0.5]])
+    found = three.quantile(own)
+    assert found.shape == (3, 2)
+    for i, levels in enumerate(own):
+        np.testing.assert_allclose(found[i], three.quantile(levels)[i], rtol=1e-12)
+    assert three.interval(0.5).shape == three.interval(0.5, "highest_density").shape == (3, 2)
+    assert three.sample(7, seed=0).shape == (7, 3)
+    np.testing.assert_array_equal(three.crps(np.zeros((3, 1))), three.crps(np.zeros(3)))
+    assert "price" in repr(three)
+    assert "3 rows" in repr(three)
+
+
+def test_large_grids_are_answered_in_blocks():
+    rng = np.random.default_rng(0)
+    distribution = PredictiveDistribution.from_points(rng.normal(size=(2500, 40)))
+    grid = rng.normal(size=(2500, 60))
+    np.testing.assert_allclose(
+        distribution.logpdf(grid)[[0, 1200, 2499]], distribution[[0, 1200, 2499]].logpdf(grid[[0, 1200, 2499]])
+    )
+    y = rng.normal(size=2500)
+    np.testing.assert_allclose(
+        distribution.crps(y)[[0, 1200, 2499]], distribution[[0, 1200, 2499]].crps(y[[0, 1200, 2499]])
+    )
+
+
+def test_samples_repeat_with_the_seed(three):
+    np.testing.assert_array_equal(three.sample(9, seed=4), three.sample(9, seed=4))
+    np.testing.assert_array_equal(three.sample(9, seed=4)[:5], three.sample(5, seed=4))
+    np.testing.assert_array_equal(three[:2].sample(9, seed=4), three.sample(9, seed=4)[:, :2])
+    assert not np.array_equal(three.sample(9, seed=4), three.sample(9, seed=5))
+    assert not np.array_equal(three.sample(9), three.sample(9))
+
+
+def test_missing_observations_stay_missing(three):
+    y = np.array([0.0, np.nan, -5.0])
+    for got in (three.cdf(y), three.crps(y), three.logpdf(y)):
+        assert list(np.isnan(got)) == [False, True, False]
+
+
+def test_errors(three):
+    for q in (-0.1, 1.1, np.nan, [0.5, 2.0], [[0.5]], [[0.5]] * 2, [[0.5], [0.5], [2.0]]):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            three.quantile(q)
+    for coverage in (0.0, 1.0, 90):
+        with pytest.raises(ValueError, match="coverage"):
+            three.interval(coverage)
+    with pytest.raises(ValueError, match="Did you mean 'central'"):
+        three.interval(0.9, kind="centrall")
+    with pytest.raises(ValueError, match="one observation for each"):
+        three.crps([1.0, 2.0])
+    with pytest.raises(ValueError, match="one observation for each"):
+        three.pit(0.0)
+    with pytest.raises(ValueError, match="keep the shape"):
+        three.expect(lambda y: y.mean(axis=1))
+    with pytest.raises(ValueError, match="n_samples"):
+        three.sample(0)

@@ -1,0 +1,177 @@
+"""Noise that is spread evenly instead of drawn at random."""
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtri
+from scipy.stats import norm
+
+from diffgbm.engine import Draws, StepTable, make_engine
+from diffgbm.engine._low_discrepancy_kernels import sort_roughly, spread_buffers
+from diffgbm.engine.low_discrepancy import LEVELS, roughly_sorted, spread_noise
+from diffgbm.fitting.quadrature import normal_points
+
+from . import models
+
+
+def even(n, **options):
+    """Draws without random numbers."""
+    return Draws(n, key=0, start=normal_points(n, 1), shared=True, spread=True, **options)
+
+
+@settings(max_examples=40, deadline=None)
+@given(n=st.integers(8, 700), steps=st.integers(1, 60))
+def test_each_step_spreads_the_normals_evenly_and_without_regard_to_rank(n, steps):
+    normals = spread_noise(n, steps).normals
+    assert normals.shape == (steps, n)
+    rank = ndtri((np.arange(n) + 0.5) / n)
+    np.testing.assert_allclose(normals.mean(axis=1), 0.0, atol=1e-12)
+    np.testing.assert_allclose(normals.var(axis=1), 1.0)
+    np.testing.assert_allclose(normals @ rank / n, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [89, 233, 320])
+def test_each_step_uses_about_each_stratum_once(n):
+    """Taking the correlation with the rank out moves a normal by no more than that correlation times its rank."""
+    strata = ndtri((np.arange(n) + 0.5) / n)
+    for used in spread_noise(n, 50).normals:
+        assert np.abs(np.sort(used) - strata / strata.std()).max() < 0.3
+        assert np.abs(np.sort(used) - strata / strata.std()).mean() < 0.03
+
+
+def test_neighbours_in_rank_meet_the_whole_normal_distribution():
+    """Every run of ranks sees noise as even as its length allows: (rank, noise) fill the square."""
+    n = 320
+    for normals in spread_noise(n, 50).normals:
+        level = norm.cdf(normals)
+        for first in range(0, n, 40):
+            part = np.sort(level[first : first + 40])
+            assert np.abs(part - (np.arange(40) + 0.5) / 40).max() < 0.08
+
+
+def test_steps_start_at_different_places():
+    assert len(np.unique(spread_noise(320, 50).normals.round(9), axis=0)) == 50
+
+
+def test_one_sample_and_no_steps():
+    assert spread_noise(1, 3).normals.tolist() == [[0.0], [0.0], [0.0]]
+    assert spread_noise(4, 0).normals.shape == (0, 4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 300), scale=st.sampled_from([1e-300, 1e-3, 1.0, 1e6]))
+def test_the_rough_order_is_the_order_to_16_bits(seed, n, scale):
+    states = np.random.default_rng(seed).standard_normal(n) * scale
+    got = roughly_sorted(states[None])[0]
+    np.testing.assert_array_equal(np.sort(got), np.sort(states))
+    width = np.ptp(states) / (LEVELS - 1)
+    assert np.all(np.diff(got) >= -1.0001 * width)
+    kernel = states.copy()
+    _, scratch, _, _, keys, other_keys, counts = spread_buffers(n)
+    sort_roughly(kernel, keys, counts, scratch, other_keys)
+    np.testing.assert_array_equal(kernel, got)
+
+
+def test_equal_states_keep_their_places():
+    np.testing.assert_array_equal(roughly_sorted(np.full((1, 5), 3.0)), np.full((1, 5), 3.0))
+
+
+@pytest.mark.parametrize("corrector", [0.0, 0.5])
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+@pytest.mark.parametrize("n", [1, 2, 37, 128])
+def test_both_engines_agree(n, noise, corrector):
+    boosters = [models.booster(1, 2, seed=3)]
+    steps = models.step_table(2, steps=6, noise=noise, corrector=corrector)
+    X = models.rows(9, 1, awkward=0.1)
+    fast, slow = (make_engine([boosters], kind).prepare(steps)(X, even(n)) for kind in ("collapse", "lightgbm"))
+    assert fast.shape == (9, n, 1)
+    np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["collapse", "lightgbm"])
+def test_bags_take_turns(kind):
+    groups = [[models.booster(1, 1, seed)] for seed in (1, 2)]
+    steps = models.step_table(1)
+    X = models.rows(4, 1)
+    whole = make_engine(groups, kind, "mixture").prepare(steps)(X, even(60))
+    # each bag carries its own points of the start with an arrangement of its own size
+    for b, group in enumerate(groups):
+        start = normal_points(60, 1)[b::2]
+        own = Draws(30, key=0, start=start, shared=True, spread=True)
+        part = make_engine([group], kind).prepare(steps)(X, own)
+        np.testing.assert_allclose(whole[:, b::2], part, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["collapse", "lightgbm"])
+def test_rows_key_and_position_do_not_matter(kind):
+    integrator = make_engine([[models.booster(1, 1, 5)]], kind).prepare(models.step_table(1))
+    X = models.rows(6, 2)
+    whole = integrator(X, even(50))
+    np.testing.assert_array_equal(integrator(X[4:5], even(50, first_row=17)), whole[4:5])
+    other_key = Draws(50, key=99, start=normal_points(50, 1), spread=True)
+    np.testing.assert_array_equal(integrator(X, other_key), whole)
+
+
+def constant_booster(value):
+    """One leaf, whatever it is asked."""
+    data = lgb.Dataset(np.random.default_rng(0).normal(size=(50, 2 + models.P)), np.full(50, value))
+    settings = {"verbose": -1, "num_threads": 1, "min_data_in_leaf": 1000}
+    return lgb.train(settings, data, num_boost_round=1)
+
+
+def linear_steps(n_steps, noise, corrector, start):
+    t = np.linspace(1.0, 0.0, n_steps + 1)
+    return StepTable(
+        scale=np.ones(n_steps + 1),
+        linear=-0.5 - t,
+        gain=0.3 + t,
+        columns=t[:, None],
+        size=np.full(n_steps, 1.0 / n_steps),
+        noise=np.full(n_steps, noise),
+        corrector=np.full(n_steps, corrector),
+        start=start,
+    )
+
+
+def propagate(steps, value):
+    """Mean and variance of the last state: each step is an affine map plus noise."""
+    mean, var = 0.0, steps.start**2
+    for k in range(steps.n_steps):
+        h, e, w = steps.size[k], steps.noise[k], steps.corrector[k]
+        a, b = steps.linear[k], steps.gain[k] * value
+        c, d = steps.linear[k + 1], steps.gain[k + 1] * value
+        # y + h [(1-w)(a y + b) + w (c (y + h (a y + b) + e xi) + d)] + e xi
+        slope = 1.0 + h * ((1.0 - w) * a + w * c * (1.0 + h * a))
+        offset = h * ((1.0 - w) * b + w * (c * h * b + d))
+        mean, var = slope * mean + offset, slope**2 * var + (e * (1.0 + h * w * c)) ** 2
+    return mean, np.sqrt(var)
+
+
+@pytest.mark.parametrize("corrector", [0.0, 0.5], ids=["euler", "heun"])
+@pytest.mark.parametrize(("noise", "start"), [(0.0, 1.0), (0.2, 1.0), (0.5, 0.3), (0.4, 20.0)])
+@pytest.mark.parametrize("n_steps", [1, 10, 50])
+def test_a_normal_distribution_stays_normal(n_steps, noise, start, corrector):
+    steps = linear_steps(n_steps, noise, corrector, start)
+    booster = constant_booster(0.7)
+    mean, sd = propagate(steps, booster.predict(np.zeros((1, 2 + models.P)))[0])
+    n = 320
+    states = make_engine([[booster]], "collapse").prepare(steps)(np.zeros((1, models.P)), even(n))
+    points = np.sort(states[0, :, 0])
+    # without noise there is no error; with it rank and noise are not quite uncorrelated, which adds up over the steps
+    # (random samples of this size: 0.06 and 0.04 for mean and spread, 0.05 to 0.09 for the distribution function)
+    assert points.mean() == pytest.approx(mean, abs=0.01 * sd)
+    assert points.std() == pytest.approx(sd, rel=0.04 if noise else 0.003)
+    level = norm.cdf(points, mean, sd)
+    assert np.abs(level - (np.arange(n) + 0.5) / n).max() < (0.02 if noise else 1e-9)
+    q = np.linspace(0.05, 0.95, 19)
+    np.testing.assert_allclose(np.quantile(points, q), norm.ppf(q, mean, sd), rtol=0, atol=0.08 * sd)
+
+
+def test_draws_are_checked():
+    with pytest.raises(ValueError, match="spread noise needs given starting points of a scalar state"):
+        Draws(10, key=0, spread=True)
+    with pytest.raises(ValueError, match="scalar state"):
+        Draws(10, key=0, start=normal_points(10, 2), spread=True)
+    assert Draws(10, key=0, start=normal_points(10, 1), spread=True).spread
