@@ -76,7 +76,9 @@ def run(
     if before is None:
         return int(bool(failed))
     compared = before if not only else {name: parts for name, parts in before.items() if name in only}
-    lines = differences(compared, found, ignore)
+    # a case that failed has been told of: its parts are not listed as missing
+    whole = {name: parts for name, parts in found.items() if name not in failed}
+    lines = differences({name: parts for name, parts in compared.items() if name not in failed}, whole, ignore)
     print("\n".join(lines) if lines else "# no differences")
     return int(bool(failed or lines))
 
