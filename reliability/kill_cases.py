@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm import DiffGBM, load, trials
+from diffgbm import DiffGBM, load
+from diffgbm.tuning import trials
 from reliability.kills import Case, forked
 
 ROOT = Path(__file__).parent.parent

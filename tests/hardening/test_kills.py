@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are f
 def test_what_is_finished_is_there_and_what_is_not_is_absent():
     """In a process of its own: one that has threads, as pytest's may have, cannot be forked."""
     words = ["kills", "--kills", "1", "--minutes", "5", "--quick", "--cases", *CASES]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
     done = subprocess.run(
         [sys.executable, "-m", "reliability", *words],
         cwd=ROOT,
