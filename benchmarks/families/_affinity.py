@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm._util.kernels import kernel
 from diffgbm._util.parallel import block_rows, map_blocks
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
-from diffgbm.engine._numba import kernel
 
 Leaves = NDArray[np.int32]
 

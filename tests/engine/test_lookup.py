@@ -46,15 +46,3 @@ def test_even_edges_need_one_comparison_and_crowded_ones_more():
     for edges in (even, crowded):
         values = np.concatenate([neighbours(edges), np.random.default_rng(0).normal(size=500)])
         np.testing.assert_array_equal(bins(edges, values), expected(edges, values))
-
-
-def test_kept_machine_code_is_named_after_all_files(tmp_path):
-    from diffgbm.engine._numba import DIGEST, digest
-    from diffgbm.engine._sample_kernels import look_up
-
-    assert DIGEST in look_up.py_func.__qualname__
-    (tmp_path / "a.py").write_text("1")
-    (tmp_path / "b.py").write_text("2")
-    before = digest(tmp_path)
-    (tmp_path / "b.py").write_text("3")
-    assert digest(tmp_path) != before

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm.engine._numba import kernel
+from diffgbm._util.kernels import kernel
 from diffgbm.engine._random_kernels import draw, row_key
 from diffgbm.engine._sample_kernels import bucket_of, climb
 from diffgbm.engine._scalar_kernels import accumulate, add_box

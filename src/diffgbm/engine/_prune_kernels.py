@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm.engine._numba import kernel
+from diffgbm._util.kernels import kernel
 
 
 @kernel

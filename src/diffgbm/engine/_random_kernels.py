@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm.engine._numba import kernel
+from diffgbm._util.kernels import kernel
 from diffgbm.engine.ziggurat import EDGES, HEIGHTS, TAIL, WIDTHS
 
 ONE = np.uint64(1)

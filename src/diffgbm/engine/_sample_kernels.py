@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm.engine._numba import kernel
+from diffgbm._util.kernels import kernel
 from diffgbm.engine._random_kernels import ONE, draw
 
 RUN = 512

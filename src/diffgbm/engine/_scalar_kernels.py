@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from diffgbm._util.kernels import kernel
 from diffgbm.engine._low_discrepancy_kernels import spread_buffers, spread_row
-from diffgbm.engine._numba import kernel
 from diffgbm.engine._random_kernels import row_key
 from diffgbm.engine._sample_kernels import integrate_row
 from diffgbm.engine._walk_kernels import answer, block_mask, walk_hits

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm.engine._numba import kernel, lowest_bit
+from diffgbm._util.kernels import kernel, lowest_bit
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)

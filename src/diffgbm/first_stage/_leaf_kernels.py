@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffgbm.engine._numba import kernel
+from diffgbm._util.kernels import kernel
 
 
 @kernel

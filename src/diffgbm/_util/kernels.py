@@ -1,10 +1,11 @@
-"""What the kernels need of numba, with types. Importing this module imports numba, so only kernels do."""
+"""numba's compiler with types. Importing this module imports numba, so only kernels (``_*_kernels.py``) do."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -20,25 +21,23 @@ logging.getLogger("diffgbm").info(
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+@cache
 def digest(folder: Path) -> str:
-    """Return eight digits that change with any source file in a folder."""
-    content = b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))
-    return hashlib.sha256(content).hexdigest()[:8]
-
-
-DIGEST = digest(Path(__file__).parent)
+    """Return eight digits that change with any source file in a folder, or with this file."""
+    files = [*sorted(folder.glob("*.py")), Path(__file__)]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:8]
 
 
 def kernel(function: Function) -> Function:
     """Compile a function serially and without the GIL; keep the machine code between sessions if possible.
 
-    numba takes kept code for valid until the function's own file changes, although it contains the functions that are
-    called as well. The name it is kept under therefore depends on all files.
+    numba considers cached machine code valid until the function's own file changes, although the code also contains the
+    functions it calls. The name in the cache therefore depends on all files of the function's folder.
     """
-    function.__qualname__ = f"{function.__name__}_{DIGEST}"
+    function.__qualname__ = f"{function.__name__}_{digest(Path(function.__code__.co_filename).parent)}"
     try:
         return cast(Function, numba.njit(nogil=True, cache=True)(function))
-    except RuntimeError:  # no directory can be written to: compile in every session
+    except RuntimeError:  # no directory is writable: compile in every session
         return cast(Function, numba.njit(nogil=True)(function))
 
 
