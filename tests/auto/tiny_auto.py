@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from diffgbm import AutoDiffGBM
-from diffgbm.auto import first_stages as stages
 from diffgbm.auto import search as contest
 from diffgbm.auto.presets import Preset, Rung
 from diffgbm.diffusion.recipe import RESIDUALIZER_C
+from diffgbm.first_stage import catalogue
 
 SIZES = {
     "probe": {"num_leaves": 8, "learning_rate": 0.3, "n_estimators": 12, "min_child_samples": 5},
@@ -41,7 +41,7 @@ LEAST = replace(TINY, stages=(), first_stages=(("lightgbm", ()),), rungs=(), fin
 def small_trees() -> Iterator[None]:
     """Presets name sizes of models that are too large for a test; give the names to small ones."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stages, "RESIDUALIZER_C", {**RESIDUALIZER_C, "n_estimators": 10, "num_leaves": 8})
+        patch.setattr(catalogue, "RESIDUALIZER_C", {**RESIDUALIZER_C, "n_estimators": 10, "num_leaves": 8})
         patch.setattr(contest, "CAPACITIES", SIZES)
         yield
 

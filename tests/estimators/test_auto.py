@@ -25,6 +25,7 @@ from diffgbm.auto.recalibration import Correction
 from diffgbm.auto.search import Contest
 from diffgbm.diffusion.recipe import resolve
 from diffgbm.first_stage import Task
+from diffgbm.first_stage.catalogue import build
 from diffgbm.metrics.scores import crps_scorer
 from tests.auto.tiny_auto import LEAST, TINY, auto, small_trees  # noqa: F401
 from tests.conftest import toy
@@ -451,7 +452,7 @@ def test_presets_are_complete(name):
     """Every name in a preset means something."""
     preset = PRESETS[name]
     for stage in (*preset.stages, "cdf"):
-        assert hasattr(stages.first_stage(stage, 5000, preset.gp_rows), "cross_fit")
+        assert hasattr(build(stage, stages.size_for(5000, preset.gp_rows)), "cross_fit")
     assert set(preset.recipes) <= set(RECIPES)
     capacities = {*preset.capacities, *(rung.capacity for rung in preset.rungs)} - {None}
     assert capacities <= set(CAPACITIES)

@@ -17,10 +17,10 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVR
 
 from diffgbm import AutoDiffGBM, ConformalDiffGBM, DiffGBM, ModelFileError, load
-from diffgbm.auto import first_stages as stages
 from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.presets import Preset
 from diffgbm.auto.recalibration import Correction
+from diffgbm.first_stage import catalogue
 from diffgbm.first_stage.gaussian_process import GaussianProcess, GaussianProcessMean
 from diffgbm.first_stage.leaf_forest import ExtraTreesMean, LeafForest
 from diffgbm.first_stage.lightgbm_mean import LightGBMMean
@@ -147,7 +147,7 @@ def automatic(X, y, preset: Preset = AUTO) -> AutoDiffGBM:
     """An automatic fit whose first-stage boosters are small."""
     with pytest.MonkeyPatch.context() as patch:
         small = {"n_estimators": 4, "learning_rate": 0.3, "num_leaves": 4}
-        patch.setattr(stages, "RESIDUALIZER_C", {**stages.RESIDUALIZER_C, **small})
+        patch.setattr(catalogue, "RESIDUALIZER_C", {**catalogue.RESIDUALIZER_C, **small})
         return AutoDiffGBM(preset=preset, n_jobs=1, seed=0).fit(X, y, cat_idx=[2])
 
 

@@ -9,14 +9,9 @@ import numpy as np
 
 from diffgbm._util.types import Array
 from diffgbm.auto.budget import Clock
-from diffgbm.diffusion.recipe import RESIDUALIZER_C
 from diffgbm.first_stage import FirstStageValues, FittedFirstStage, Task, assemble
-from diffgbm.first_stage.conditional_cdf import ConditionalCDF
-from diffgbm.first_stage.cross_fitting import CrossFitted, FirstStage
-from diffgbm.first_stage.gaussian_process import GaussianProcessMean
-from diffgbm.first_stage.leaf_forest import ExtraTreesMean
-from diffgbm.first_stage.lightgbm_mean import LightGBMMean
-from diffgbm.first_stage.regressors import AnyRegressor
+from diffgbm.first_stage.catalogue import CATALOGUE, Size, build
+from diffgbm.first_stage.cross_fitting import CrossFitted
 from diffgbm.first_stage.stack import combined, sparse_weights
 
 PROBE_ROWS = 2000
@@ -24,44 +19,9 @@ WIDEST_SMOOTH = 200
 """Columns up to which Gaussian processes and neural networks are tried."""
 
 
-def build_first_stage(name: str, n_rows: int, gp_rows: int) -> FirstStage:
-    """Return a first-stage model by name, its size suited to a table of ``n_rows``."""
-    from sklearn.linear_model import RidgeCV
-
-    trees = 80 if n_rows <= 2000 else 40 if n_rows <= 10_000 else 20
-    tuned = min(500, gp_rows // 5)  # rows that the hyperparameters of a Gaussian process are found on
-    stages: dict[str, Callable[[], FirstStage]] = {
-        "lightgbm": lambda: LightGBMMean(RESIDUALIZER_C),
-        "lightgbm_small": lambda: LightGBMMean(
-            {**RESIDUALIZER_C, "num_leaves": 8, "min_child_samples": 5, "n_estimators": 600}
-        ),
-        "linear_tree": lambda: LightGBMMean(
-            {**RESIDUALIZER_C, "linear_tree": True, "num_leaves": 15, "linear_lambda": 0.1}
-        ),
-        "ridge": lambda: AnyRegressor(RidgeCV(alphas=(0.01, 0.1, 1.0, 10.0, 100.0, 1000.0))),
-        "extra_trees": lambda: ExtraTreesMean(trees, 2),
-        "gp_matern": lambda: GaussianProcessMean("matern", tuned, gp_rows),
-        "gp_rbf": lambda: GaussianProcessMean("rbf", tuned, gp_rows),
-        "mlp_wide": lambda: AnyRegressor(network((128, 128), 1e-3, 2e-3, 128)),
-        "mlp_deep": lambda: AnyRegressor(network((64, 64, 64), 1e-2, 5e-3, 64)),
-        "cdf": lambda: ConditionalCDF(trees, 1),
-    }
-    return stages[name]()
-
-
-def network(layers: tuple[int, ...], penalty: float, rate: float, batch: int) -> object:
-    """Return a neural network, stopped early on a tenth of its rows."""
-    from sklearn.neural_network import MLPRegressor
-
-    return MLPRegressor(
-        hidden_layer_sizes=layers,
-        alpha=penalty,
-        learning_rate_init=rate,
-        batch_size=batch,
-        early_stopping=True,
-        n_iter_no_change=15,
-        max_iter=1000,
-    )
+def size_for(n_rows: int, gp_rows: int) -> Size:
+    """Return the size of first-stage models that suits a table of ``n_rows``."""
+    return Size(n_trees=80 if n_rows <= 2000 else 40 if n_rows <= 10_000 else 20, gp_rows=gp_rows)
 
 
 @dataclass
@@ -104,7 +64,8 @@ def fit_stages(
     """
     n = len(task.y)
     if task.dense[0].width > WIDEST_SMOOTH:
-        names = [name for name in names if not name.startswith(("gp", "mlp"))]
+        names = [name for name in names if not CATALOGUE[name].few_columns]
+    size = size_for(n, gp_rows)
     chosen = probe(task, names, gp_rows, clock, report)
     stages = Stages(task, {}, {})
     members: dict[str, CrossFitted] = {}
@@ -112,7 +73,7 @@ def fit_stages(
         if name != "lightgbm" and clock.over(0.3):
             continue
         report(f"first stage: {name}")
-        members[name] = build_first_stage(name, n, gp_rows).cross_fit(task)
+        members[name] = build(name, size).cross_fit(task)
         stages.errors[name] = _error(task, members[name])
     # in the preset's order: the stack does not depend on who came first
     stages.fitted.update({name: members[name] for name in sorted(members, key=[*names, "lightgbm"].index)})
@@ -120,7 +81,7 @@ def fit_stages(
     stages.errors["stack"] = _error(task, stages.fitted["stack"])
     if with_cdf and not clock.over(0.35):
         report("first stage: conditional distribution")
-        stages.fitted["cdf"] = build_first_stage("cdf", n, gp_rows).cross_fit(replace(task, repeats=1))
+        stages.fitted["cdf"] = build("cdf", size).cross_fit(replace(task, repeats=1))
     return stages
 
 
@@ -135,13 +96,14 @@ def probe(task: Task, names: Sequence[str], gp_rows: int, clock: Clock, report: 
     rows = np.random.default_rng(task.seed).permutation(n)[:PROBE_ROWS]
     weights = None if task.weights is None else task.weights[rows]
     small = replace(task, X=task.X[rows], y=task.y[rows], weights=weights, k_folds=3, repeats=1)
+    size = size_for(PROBE_ROWS, gp_rows)
     columns: list[Array] = []
     tried: list[str] = []
     for name in names:
         if clock.over(0.1):
             break
         report(f"trying {name}")
-        columns.append(build_first_stage(name, PROBE_ROWS, gp_rows).cross_fit(small).out_of_fold)
+        columns.append(build(name, size).cross_fit(small).out_of_fold)
         tried.append(name)
     if not tried:
         return []

@@ -9,12 +9,10 @@ from diffgbm.first_stage.assembly import (
     n_fits,
 )
 from diffgbm.first_stage.cross_fitting import Task
-from diffgbm.first_stage.plan import GIVEN, RESIDUALIZE, Plan, plan_first_stage
+from diffgbm.first_stage.plan import Plan, plan_first_stage
 
 __all__ = [
-    "GIVEN",
     "MIN_ROWS",
-    "RESIDUALIZE",
     "FirstStageValues",
     "FittedFirstStage",
     "Plan",
