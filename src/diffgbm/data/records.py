@@ -1,0 +1,198 @@
+r"""Which rows are records of the same thing, and so must stay on one side of every split.
+
+A table often holds a row more than once: it was stacked on itself, a bottle of wine was listed again, an entity was
+measured twenty times. A model that learns from one copy and is scored on another is scored on what it remembers.
+Rows may also agree by chance: ten thousand people described by three categories share few distinct rows, and their
+responses differ as independent draws do. These must not be held apart from their like.
+
+Three kinds of evidence tell the two apart.
+
+1. *Stacked*: every distinct row :math:`(x, y)` occurs a multiple of :math:`m \ge 2` times.
+2. *Copies*: rows that agree in ``x`` agree in ``y`` more often than a row and its nearest neighbour with another ``x``
+   do, and they agree in ``x`` more often than independent columns would.
+3. *Entities*: rows agree in ``x`` although a column is recorded so finely that ties do not happen by chance; their
+   responses may differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.stats import binom, rankdata
+from sklearn.neighbors import NearestNeighbors
+
+from diffgbm._util.errors import known
+from diffgbm._util.types import Array, Integers
+
+Repeats = Literal["auto", "together", "independent"]
+REPEATS: tuple[Repeats, ...] = ("auto", "together", "independent")
+"""Values of the argument ``repeats``."""
+
+Kind = Literal["distinct", "independent", "stacked", "copies", "entities", "together"]
+
+MIN_DISTINCT = 10
+"""Distinct rows below which multiples and ties say nothing."""
+CHANCE = 10.0
+"""How many times as many pairs of equal rows dependent columns may have as independent ones."""
+SIGNIFICANCE = 1e-4
+"""Level of the test that rows which agree in ``x`` agree in ``y`` more often than neighbours do."""
+FINE = 1e4
+"""A column is recorded finely if it could hold so many times as many values as the table has rows."""
+NEIGHBOURS = 2000
+"""Rows whose nearest neighbours are looked up, at most."""
+DIGITS = 15
+"""Decimal digits of a float."""
+ROUNDING = 1e-15
+"""Relative error of a decimal number that is read, and multiplied by a power of ten."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """How the rows of a table repeat.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,) or None
+        The same number for rows that stay together in every split; ``None`` if each row is on its own.
+    kind : str
+        Why: ``"distinct"`` (no two rows agree in ``x``), ``"independent"`` (rows agree by chance, or the caller says
+        so), ``"stacked"``, ``"copies"``, ``"entities"``, or ``"together"`` (the caller says so).
+    n_rows, n_distinct : int
+        Rows, and distinct rows of ``x``.
+    """
+
+    labels: Integers | None
+    kind: Kind
+    n_rows: int
+    n_distinct: int
+
+    @property
+    def n_records(self) -> int:
+        """Number of things that the rows are records of."""
+        return self.n_rows if self.labels is None else int(self.labels.max()) + 1
+
+    def __str__(self) -> str:
+        return _SENTENCES[self.kind].format(rows=self.n_rows, distinct=self.n_distinct, records=self.n_records)
+
+
+_SENTENCES: dict[Kind, str] = {
+    "distinct": "All {rows:,} rows are distinct.",
+    "independent": "{rows:,} rows hold {distinct:,} distinct rows of X; they are treated as independent draws.",
+    "stacked": "Every row occurs several times: {rows:,} rows are {records:,} records. Copies of a record stay "
+    "together in every split.",
+    "copies": "{rows:,} rows are {records:,} records: rows that agree in X and y are copies, and stay together in "
+    "every split.",
+    "entities": "{rows:,} rows are of {records:,} entities: rows that agree in X stay together in every split, so that "
+    "scores are those of new entities.",
+    "together": "{rows:,} rows are {records:,} records: rows that agree in X stay together in every split.",
+}
+
+
+def find_records(X: Array, y: Array, repeats: str = "auto") -> Records:
+    """Find the rows that are records of the same thing.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        Encoded rows; NaN is a value like any other.
+    y : ndarray of shape (n, d)
+        Responses.
+    repeats : {"auto", "together", "independent"}
+        Decide by evidence, keep all rows that agree in ``X`` together, or none.
+
+    Returns
+    -------
+    Records
+        Labels, the reason, and counts.
+    """
+    repeats = known("repeats", repeats, REPEATS)
+    same_x = row_labels(X)
+    count_x = np.bincount(same_x)
+    n, distinct = len(X), len(count_x)
+    if distinct == n:
+        return Records(None, "distinct", n, distinct)
+    if repeats != "auto":
+        return Records(
+            same_x if repeats == "together" else None,
+            "together" if repeats == "together" else "independent",
+            n,
+            distinct,
+        )
+    same_xy = row_labels(np.column_stack([X, y]))
+    count_xy = np.bincount(same_xy)
+    copies = int(np.gcd.reduce(count_xy))
+    if copies > 1 and len(count_xy) >= MIN_DISTINCT:
+        return Records(_copies(same_xy, copies), "stacked", n, distinct)
+    if any(is_fine(column, n) for column in X.T):
+        # what repeats to the last digit is the same thing, whether its responses agree or not
+        return Records(same_x, "copies" if len(count_xy) == distinct else "entities", n, distinct)
+    if pairs(count_x) > CHANCE * pairs_by_chance(X) and _agree_in_y(X, y, count_x, count_xy):
+        return Records(same_xy, "copies", n, distinct)
+    return Records(None, "independent", n, distinct)
+
+
+def row_labels(table: Array) -> Integers:
+    """Number the distinct rows of a table (n, p) from 0: equal rows, NaN included, have equal numbers."""
+    # adding zero turns -0.0 into 0.0, and one NaN stands for all
+    plain = np.where(np.isnan(table), np.nan, table + 0.0)
+    rows = np.ascontiguousarray(plain).view(np.dtype((np.void, plain.dtype.itemsize * plain.shape[1]))).ravel()
+    return np.asarray(np.unique(rows, return_inverse=True)[1], dtype=np.int64).ravel()
+
+
+def pairs(counts: Integers) -> float:
+    r"""Pairs of equal rows, :math:`\sum_k c_k (c_k - 1) / 2`, for values that occur ``counts`` times."""
+    return float(np.sum(counts * (counts - 1.0)) / 2.0)
+
+
+def pairs_by_chance(X: Array) -> float:
+    r"""Expected pairs of equal rows if the columns were independent: :math:`\binom n2 \prod_j \sum_k p_{jk}^2`."""
+    n = len(X)
+    ties = [np.sum((np.bincount(row_labels(column[:, None])) / n) ** 2) for column in X.T]
+    return float(0.5 * n * (n - 1.0) * np.prod(ties))
+
+
+def is_fine(column: Array, n_rows: int) -> bool:
+    """Whether a column is recorded so finely that two of ``n_rows`` rows do not agree in it by chance.
+
+    The smallest power of ten that divides all values is the resolution; the range holds so many steps of it.
+    """
+    values = np.unique(column[np.isfinite(column)])
+    if len(values) < MIN_DISTINCT:
+        return False
+    size = float(np.abs(values).max())
+    for digits in range(DIGITS - int(np.ceil(np.log10(max(size, 1e-300)))) + 1):
+        scaled = values * 10.0**digits
+        if np.all(np.abs(scaled - np.round(scaled)) <= ROUNDING * np.abs(scaled)):
+            return bool((scaled[-1] - scaled[0]) > FINE * n_rows)
+    return True
+
+
+def neighbour_agreement(X: Array, y: Array) -> float:
+    """Share of distinct rows whose nearest neighbour with another ``X``, by ranks, has the same response."""
+    first = np.unique(row_labels(X), return_index=True)[1]
+    if len(first) < MIN_DISTINCT:
+        return 1.0
+    ranks = np.column_stack([rankdata(np.nan_to_num(column, nan=-np.inf)) for column in X[first].T]) / len(first)
+    asked = np.random.default_rng(0).permutation(len(first))[:NEIGHBOURS]
+    nearest = NearestNeighbors(n_neighbors=2).fit(ranks).kneighbors(ranks[asked], return_distance=False)
+    other = np.where(nearest[:, 0] == asked, nearest[:, 1], nearest[:, 0])
+    return float(np.mean(np.all(y[first[asked]] == y[first[other]], axis=1)))
+
+
+def _agree_in_y(X: Array, y: Array, count_x: Integers, count_xy: Integers) -> bool:
+    """Whether responses of rows that agree in ``X`` agree more often than those of neighbours."""
+    repeated = float(np.sum(count_x > 1))
+    share = pairs(count_xy) / pairs(count_x)
+    # as many independent observations as there are repeated rows: the pairs of one row are not independent
+    return bool(binom.sf(np.floor(share * repeated) - 1, repeated, neighbour_agreement(X, y)) < SIGNIFICANCE)
+
+
+def _copies(labels: Integers, copies: int) -> Integers:
+    """Divide each run of equal rows into records of ``copies`` rows each."""
+    order = np.argsort(labels, kind="stable")
+    records = np.empty_like(labels)
+    # runs are multiples of ``copies``, so that no record straddles two of them
+    records[order] = np.arange(len(labels)) // copies
+    return records

@@ -1,0 +1,130 @@
+import numpy as np
+import pytest
+
+from diffgbm.data.records import find_records, is_fine, neighbour_agreement, pairs, pairs_by_chance, row_labels
+
+
+def linear(n, seed=0, p=3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    return X, X[:, :1] + rng.normal(size=(n, 1))
+
+
+def categories(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, size=(n, 3)).astype(float)
+    return X, X[:, :1] + rng.normal(size=(n, 1))
+
+
+def test_distinct_rows_have_no_labels():
+    found = find_records(*linear(200))
+    assert (found.kind, found.labels, found.n_records) == ("distinct", None, 200)
+
+
+@pytest.mark.parametrize("times", [2, 4])
+def test_a_stacked_table_is_found_and_copies_share_a_label(times):
+    X, y = linear(250)
+    found = find_records(np.vstack([X] * times), np.vstack([y] * times))
+    assert (found.kind, found.n_records) == ("stacked", 250)
+    assert np.all(np.bincount(found.labels) == times)
+    for copy in range(1, times):
+        np.testing.assert_array_equal(found.labels[:250], found.labels[250 * copy : 250 * (copy + 1)])
+
+
+def test_a_stacked_table_of_categories_is_not_held_apart_from_its_like():
+    X, y = categories(2000)
+    y = np.round(y)
+    found = find_records(np.vstack([X, X]), np.vstack([y, y]))
+    assert (found.kind, found.n_records) == ("stacked", 2000)
+    assert np.all(np.bincount(found.labels) == 2)
+    table = np.column_stack([np.vstack([X, X]), np.vstack([y, y])])
+    for record in range(0, 2000, 97):
+        first, second = table[found.labels == record]
+        np.testing.assert_array_equal(first, second)
+
+
+def test_copies_of_a_part_of_the_rows():
+    X, y = linear(400)
+    found = find_records(np.vstack([X, X[:100]]), np.vstack([y, y[:100]]))
+    assert (found.kind, found.n_records) == ("copies", 400)
+
+
+def test_coarse_measurements_listed_twice_are_copies():
+    # like wine: every column is rounded, the response has seven values, and a fifth of the rows occurs twice
+    rng = np.random.default_rng(1)
+    X = np.round(rng.normal(size=(1000, 8)), 1)
+    y = np.clip(np.round(X[:, :1] + rng.normal(size=(1000, 1))), -3, 3)
+    found = find_records(np.vstack([X, X[:200]]), np.vstack([y, y[:200]]))
+    assert (found.kind, found.n_records) == ("copies", 1000)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_entities_whose_responses_differ(columns):
+    rng = np.random.default_rng(2)
+    X = np.repeat(rng.normal(size=(50, columns)), 20, axis=0)
+    found = find_records(X, X[:, :1] + rng.normal(size=(1000, 1)))
+    assert (found.kind, found.n_records) == ("entities", 50)
+    assert np.all(np.bincount(found.labels) == 20)
+
+
+@pytest.mark.parametrize("response", ["continuous", "counts", "function"])
+def test_people_in_categories_are_independent(response):
+    X, y = categories(10_000)
+    values = {"continuous": y, "counts": np.round(y), "function": X.sum(axis=1, keepdims=True)}[response]
+    found = find_records(X, values)
+    assert (found.kind, found.labels, found.n_distinct) == ("independent", None, 125)
+
+
+def test_a_few_doses_are_independent():
+    rng = np.random.default_rng(3)
+    X = rng.choice([0.5, 1.0, 2.0, 4.0], size=(500, 1))
+    found = find_records(X, X + rng.normal(size=(500, 1)))
+    assert found.kind == "independent"
+
+
+def test_the_caller_decides():
+    X, y = linear(100)
+    X, y = np.vstack([X, X]), np.vstack([y, -y])
+    assert find_records(X, y, "independent").labels is None
+    assert find_records(X, y, "together").n_records == 100
+    with pytest.raises(ValueError, match="repeats must be one of 'auto', 'together', 'independent'"):
+        find_records(X, y, "never")
+
+
+def test_missing_values_and_signed_zeros_are_values():
+    labels = row_labels(np.array([[np.nan, 0.0], [np.nan, -0.0], [1.0, np.nan], [np.nan, 1.0]]))
+    assert labels[0] == labels[1]
+    assert len(set(labels.tolist())) == 3
+
+
+def test_pairs_by_hand():
+    assert pairs(np.array([1, 2, 3])) == 4.0
+    # two columns of two even values: 6 pairs of 4 rows, of which a fourth would agree in both
+    assert pairs_by_chance(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])) == pytest.approx(1.5)
+
+
+def test_pairs_by_chance_are_those_of_independent_columns():
+    X, _ = categories(4000)
+    assert pairs_by_chance(X) == pytest.approx(pairs(np.bincount(row_labels(X))), rel=0.05)
+
+
+def test_fine_columns():
+    rng = np.random.default_rng(4)
+    assert is_fine(rng.normal(size=300), 300)
+    assert is_fine(1e9 + rng.normal(size=300), 300)
+    assert not is_fine(np.round(rng.normal(size=300), 2), 300)
+    assert not is_fine(rng.integers(0, 1000, 300).astype(float), 300)
+    assert not is_fine(0.1 * rng.integers(0, 1000, 300), 300)
+    assert is_fine(rng.integers(0, 10**9, 300).astype(float), 300)
+    assert not is_fine(np.repeat([0.1234567891, 2.0], 150), 300)
+
+
+def test_neighbours_agree_as_often_as_independent_draws():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(3000, 2)), rng.integers(0, 2, size=(3000, 1)).astype(float)
+    assert neighbour_agreement(X, y) == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(2000))
+
+
+def test_the_sentence_counts():
+    X, y = linear(50)
+    assert "100 rows are 50 records" in str(find_records(np.vstack([X, X]), np.vstack([y, y])))
