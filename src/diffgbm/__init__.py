@@ -1,6 +1,7 @@
 """DiffGBM: the whole distribution p(y | x) of a tabular regression target, with gradient-boosted trees."""
 
 from diffgbm import metrics
+from diffgbm._version import __version__
 from diffgbm._util.errors import DiffGBMWarning
 from diffgbm.data.parquet import from_parquet
 from diffgbm.diffusion.recipe import Recipe
@@ -16,7 +17,6 @@ from diffgbm.fitting.warm import warmup
 from diffgbm.persistence.files import ModelFileError, load
 from diffgbm.reporting import Report, report
 
-__version__ = "0.1.0"
 __all__ = [
     "AutoDiffGBM",
     "ConformalDiffGBM",
