@@ -1,8 +1,8 @@
 """DiffGBM: the whole distribution p(y | x) of a tabular regression target, with gradient-boosted trees."""
 
 from diffgbm import metrics
-from diffgbm._version import __version__
 from diffgbm._util.errors import DiffGBMWarning
+from diffgbm._version import __version__
 from diffgbm.data.parquet import from_parquet
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.distributions.joint import JointDistribution
