@@ -26,7 +26,6 @@ TEST_FOLDERS = {"dask": ("dask", "cluster")}
 """Rooms whose tests are in several folders: tests in ``tests/cluster`` need the cores to themselves."""
 
 ALLOWED_IMPORTS = {
-    "auto/fitting.py -> diffgbm.estimators.diffgbm",
     "dask/boosting.py -> diffgbm.fitting.boosting",
     "dask/first_stage.py -> diffgbm.first_stage.lightgbm_mean",
     "dask/lazy.py -> diffgbm.estimators.base",

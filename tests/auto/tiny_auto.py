@@ -42,7 +42,7 @@ def small_trees() -> Iterator[None]:
     """Presets name sizes of models that are too large for a test; give the names to small ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(catalogue, "RESIDUALIZER_C", {**RESIDUALIZER_C, "n_estimators": 10, "num_leaves": 8})
-        patch.setattr(contest, "CAPACITIES", SIZES)
+        patch.setattr(contest, "SIZES", SIZES)
         yield
 
 

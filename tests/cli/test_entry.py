@@ -46,7 +46,7 @@ MISTAKES = [
     (changed(FIT, price="town"), "column 'town' must hold numbers; it holds string"),
     (
         changed(FIT, more=("--recipe", "cake")),
-        "--recipe must be one of 'flow', 'score\\+', 'published', 'edm'; got 'cake'",
+        "--recipe must be one of 'published', 'score\\+', 'flow', 'edm'; got 'cake'",
     ),
     (changed(FIT, more=("--seed", "-1")), "--seed must be an integer >= 0"),
     (changed(FIT, more=("--seed", "x")), "Invalid value for '--seed'"),

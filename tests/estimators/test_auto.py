@@ -20,12 +20,13 @@ from diffgbm import AutoDiffGBM, DiffGBMWarning, JointDistribution, PredictiveDi
 from diffgbm.auto import first_stages as stages
 from diffgbm.auto import fitting
 from diffgbm.auto.budget import Clock
-from diffgbm.auto.presets import CAPACITIES, PRESETS, RECIPES
+from diffgbm.auto.presets import PRESETS, RECIPES
 from diffgbm.auto.recalibration import Correction
 from diffgbm.auto.search import Contest
 from diffgbm.diffusion.recipe import resolve
 from diffgbm.first_stage import Task
 from diffgbm.first_stage.catalogue import build
+from diffgbm.fitting.sizes import SIZES
 from diffgbm.metrics.scores import crps_scorer
 from tests.auto.tiny_auto import LEAST, TINY, auto, small_trees  # noqa: F401
 from tests.conftest import toy
@@ -455,7 +456,7 @@ def test_presets_are_complete(name):
         assert hasattr(build(stage, stages.size_for(5000, preset.gp_rows)), "cross_fit")
     assert set(preset.recipes) <= set(RECIPES)
     capacities = {*preset.capacities, *(rung.capacity for rung in preset.rungs)} - {None}
-    assert capacities <= set(CAPACITIES)
+    assert capacities <= set(SIZES)
     for recipe in preset.recipes:
         resolve({**fitting._fixed_arguments(1), **RECIPES[recipe]})
     assert all(later.rows >= earlier.rows for earlier, later in zip(preset.rungs, preset.rungs[1:], strict=False))

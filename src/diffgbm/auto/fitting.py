@@ -24,6 +24,7 @@ from diffgbm.auto.search import Candidate, Contest
 from diffgbm.distributions.scalar import PredictiveDistribution
 from diffgbm.engine import row_uniforms
 from diffgbm.first_stage import MIN_ROWS, Task
+from diffgbm.fitting.defaults import DEFAULTS
 from diffgbm.fitting.model import Distribution
 from diffgbm.fitting.training import TrainingTable, read_table
 
@@ -141,9 +142,7 @@ def _stages(task: Task, preset: Preset, clock: Clock, report: Callable[[str], No
 
 
 def _fixed_arguments(n_jobs: int) -> dict[str, Any]:
-    from diffgbm.estimators.diffgbm import DiffGBM
-
-    return {**DiffGBM(n_jobs=n_jobs).get_params(deep=False), "residualize": "off"}
+    return {**DEFAULTS, "n_jobs": n_jobs, "residualize": "off"}
 
 
 def _finalists(contest: Contest, preset: Preset) -> list[Candidate]:

@@ -6,32 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-EDM: dict[str, Any] = {
-    "training_objective": "score",
-    "sde_name": "vesde",
-    "score_parameterization": "edm",
-    "noise_features": "raw_time_log_std",
-    "t_sampling": "log_sigma_normal",
-    "sampler_method": "euler",
-    "n_steps": 50,
-    "pf_ode": False,
-}
-FLOW: dict[str, Any] = {
-    "training_objective": "flow_matching",
-    "flow_path": "vp",
-    "t_sampling": "uniform",
-    "sampler_method": "heun",
-    "n_steps": 5,
-}
-RECIPES: dict[str, dict[str, Any]] = {"flow": FLOW, "edm": EDM}
+from diffgbm.diffusion.recipe import noise_model_arguments
 
-CAPACITIES: dict[str, dict[str, Any]] = {
-    "probe": {"num_leaves": 31, "learning_rate": 0.15, "n_estimators": 150, "min_child_samples": 20},
-    "calm": {"num_leaves": 15, "learning_rate": 0.03, "n_estimators": 1500, "min_child_samples": 200},
-    "usual": {"num_leaves": 31, "learning_rate": 0.1, "n_estimators": 1500, "min_child_samples": 20},
-    "large": {"num_leaves": 127, "learning_rate": 0.05, "n_estimators": 2000, "min_child_samples": 20, "max_bin": 1023},
-}
-"""Sizes of the noise model."""
+RECIPES: dict[str, dict[str, Any]] = {name: noise_model_arguments(name) for name in ("flow", "edm")}
+"""Recipes of candidates, without first-stage models."""
 
 
 @dataclass(frozen=True)

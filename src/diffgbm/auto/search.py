@@ -12,13 +12,15 @@ from diffgbm._util.types import Array, Rows
 from diffgbm.auto.budget import Clock
 from diffgbm.auto.first_stages import Stages
 from diffgbm.auto.pool import point_crps, pool_crps, pool_terms, pool_weights
-from diffgbm.auto.presets import CAPACITIES, RECIPES, Rung
+from diffgbm.auto.presets import RECIPES, Rung
 from diffgbm.data.table import FeatureTable, ResponseTable
 from diffgbm.diffusion.recipe import Recipe, resolve
 from diffgbm.diffusion.sampler import Sampler
 from diffgbm.first_stage import FirstStageValues, FittedFirstStage
 from diffgbm.fitting.bags import Bag, NoiseTable, splits, train_bag
 from diffgbm.fitting.model import FittedModel
+from diffgbm.fitting.sizes import SIZES
+from diffgbm.fitting.training import lightgbm_params, seed_integer
 
 TRAINED = 0.9
 """Share of the time limit after which training stops: the laws of unseen rows and their correction take the rest."""
@@ -42,7 +44,7 @@ class Candidate:
     given : tuple of str
         First-stage models that the noise model sees as columns.
     recipe, capacity : str
-        Names in ``RECIPES`` and ``CAPACITIES``.
+        Names in ``RECIPES`` and ``SIZES``.
     sampler : Sampler or None
         Another than the recipe's own.
     """
@@ -115,15 +117,13 @@ class Contest:
 
     def arguments(self, candidate: Candidate, capacity: str | None, n_repeats: int) -> dict[str, Any]:
         """Return the candidate as arguments of ``DiffGBM``."""
-        size = CAPACITIES[capacity or candidate.capacity]
+        size = SIZES[capacity or candidate.capacity]
         return {**self.params, **RECIPES[candidate.recipe], **size, "n_repeats": n_repeats}
 
     def train(
         self, candidate: Candidate, params: dict[str, Any], split: tuple[Rows, Rows], stream: tuple[int, ...]
     ) -> tuple[FittedModel, Bag]:
         """Train one bag of a candidate on the rows of a split; ``stream`` names its random numbers."""
-        from diffgbm.fitting.training import lightgbm_params, seed_integer
-
         first_stage, said, X = self.with_first_stage(candidate)
         task = self.stages.task
         table = NoiseTable(X, (task.y - said.location) / said.scale, task.weights, task.categorical)

@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from diffgbm._util.errors import check_count, choose, known
 from diffgbm.auto.presets import PRESETS
 from diffgbm.data.table_files import TableFileError
+from diffgbm.diffusion.recipe import NAMED
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.diffgbm import DiffGBM
 
 RECIPES: dict[str, Callable[..., DiffGBM]] = {
-    "flow": DiffGBM.flow,
-    "score+": DiffGBM.score_plus,
-    "published": DiffGBM.published,
-    "edm": DiffGBM,
+    name.replace("_plus", "+"): partial(DiffGBM, **arguments) for name, arguments in NAMED.items()
 }
 USUAL = "flow"
 """The recipe of ``fit`` if none is named."""

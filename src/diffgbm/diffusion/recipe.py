@@ -71,8 +71,27 @@ NAMED: dict[str, dict[str, Any]] = {
         "sampler_method": "heun",
         "n_steps": 5,
     },
+    "edm": {
+        "training_objective": "score",
+        "sde_name": "vesde",
+        "score_parameterization": "edm",
+        "noise_features": "raw_time_log_std",
+        "t_sampling": "log_sigma_normal",
+        "residualize": "mean",
+        "sampler_method": "euler",
+        "n_steps": 50,
+        "pf_ode": False,
+    },
 }
-"""The paper's rows Treeffuser-published, score+ and FM, as arguments of the estimator."""
+"""The paper's rows Treeffuser-published, score+ and FM, and the estimator's defaults, as arguments of the estimator."""
+
+FIRST_STAGE_ARGUMENTS = ("residualize", "extra_residualizer_params")
+"""Arguments of a named recipe that concern the first-stage model."""
+
+
+def noise_model_arguments(name: str) -> dict[str, Any]:
+    """Return a named recipe without its first-stage model."""
+    return {key: value for key, value in NAMED[name].items() if key not in FIRST_STAGE_ARGUMENTS}
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from diffgbm.diffusion.recipe import NAMED, RESIDUALIZER_A, RESIDUALIZER_C
+from diffgbm.fitting.sizes import SIZES
 
 Params = dict[str, Any]
 Space = Callable[["Trial"], Params]
@@ -119,8 +120,9 @@ FIXED: Params = {
 """Arguments that no row tunes. ``subsample`` means nothing to LightGBM unless its rows are drawn anew every so often:
 here every round."""
 
-SDE: Params = {"sampler_method": "euler", "n_steps": 50, "pf_ode": False}
-PF_ODE: Params = {"sampler_method": "heun", "n_steps": 25, "pf_ode": True}
+_SAMPLER = ("sampler_method", "n_steps", "pf_ode")
+SDE: Params = {name: NAMED["published"][name] for name in _SAMPLER}
+PF_ODE: Params = {name: NAMED["score_plus"][name] for name in _SAMPLER}
 """Samplers of the two arms of score-flex: the published row's, and the score+ row's."""
 
 
@@ -168,18 +170,8 @@ def score_flex(trial: Trial, sampler: Mapping[str, Any] = SDE) -> Params:
     return {"training_objective": "score", "sde_name": "vesde", **params, **sampler}
 
 
-_DEFAULT_SURFACE: Params = {
-    "n_estimators": 3000,
-    "learning_rate": 0.1,
-    "num_leaves": 31,
-    "max_depth": -1,
-    "min_child_samples": 20,
-    "subsample": 1.0,
-    "max_bin": 255,
-}
-
 PUBLISHED_CORNER: Params = {
-    **_DEFAULT_SURFACE,
+    **SIZES["default"],
     "score_parameterization": "noise",
     "noise_features": "raw_time",
     "t_sampling": "uniform",
@@ -187,7 +179,7 @@ PUBLISHED_CORNER: Params = {
     "residualize": "off",
 }
 SCORE_PLUS_CORNER: Params = {
-    **_DEFAULT_SURFACE,
+    **SIZES["default"],
     "score_parameterization": "edm",
     "noise_features": "raw_time_log_std",
     "t_sampling": "log_sigma_normal",
