@@ -50,7 +50,7 @@ test-neural: .venv-bench/.installed-test-neural ## run the tests of the competit
 
 test-cluster: .venv/.installed-test ## run the tests on a Dask cluster of two processes, which want the cores to themselves
 	@echo "== tests of a cluster on this machine"
-	@$(ONE) $(BIN)/python -m pytest tests/cluster
+	@$(ONE) $(BIN)/python -m pytest tests/dask
 
 test-browser: .venv/.installed-test-browser ## look at a report in Chromium: installs playwright, and Chromium if it may
 	@echo "== tests in a browser"

@@ -77,7 +77,7 @@ def coverage(session: nox.Session) -> None:
     # not by pytest's plugin, which begins when the library has been imported already
     measured = ("python", "-m", "coverage", "run", "-m", "pytest", "-p", "no:cacheprovider")
     session.run(*measured, "-n", "2", "--dist", "worksteal", *session.posargs, env=ENVIRONMENT)
-    session.run(*measured, "tests/cluster", "-k", "not dies and not stuck", env=ENVIRONMENT)
+    session.run(*measured, "tests/dask", "-k", "not dies and not stuck", env=ENVIRONMENT)
     session.run("python", "-m", "coverage", "combine", "--quiet")
     session.run("python", "-m", "coverage", "json", "--quiet", "-o", "coverage.json")
     session.run("python", "-m", "coverage", "report", "--skip-covered")

@@ -22,8 +22,6 @@ GROUND = "_version"
 """``diffgbm/_version.py`` imports nothing, so every room may import it."""
 LAZY = ("import_module", "__import__", "need")
 """Functions that import a module by its name."""
-TEST_FOLDERS = {"dask": ("dask", "cluster")}
-"""Rooms whose tests are in several folders: tests in ``tests/cluster`` need the cores to themselves."""
 
 ALLOWED_IMPORTS = {
     "dask/boosting.py -> diffgbm.fitting.boosting",
@@ -228,12 +226,11 @@ def modules_to_test() -> list[str]:
 @pytest.mark.parametrize("module", modules_to_test())
 def test_every_module_has_a_test_file_of_its_name(module):
     room, *inner = module.split(".")[1:]
-    folders = TEST_FOLDERS.get(room, (room,))
-    files = [ROOT.joinpath("tests", folder, *inner[:-1], f"test_{inner[-1]}.py") for folder in folders]
-    if room in UNTESTED_ROOMS and not any(file.exists() for file in files):
+    file = ROOT.joinpath("tests", room, *inner[:-1], f"test_{inner[-1]}.py")
+    if room in UNTESTED_ROOMS and not file.exists():
         print(f"allowed for now: {module} has no test file")
         return
-    assert any(file.exists() for file in files), f"write {files[0].relative_to(ROOT).as_posix()}"
+    assert file.exists(), f"write {file.relative_to(ROOT).as_posix()}"
 
 
 def test_lazy_and_typed_imports_are_seen(tmp_path, monkeypatch):

@@ -8,7 +8,6 @@ import pytest
 from diffgbm.data import blocks
 from diffgbm.first_stage import Task
 from diffgbm.first_stage.lightgbm_mean import LightGBMMean
-from diffgbm.fitting.bags import splits
 from diffgbm.fitting.boosting import _RowSequence, noisy_rows
 from tests.conftest import tiny, toy
 
@@ -114,13 +113,6 @@ def test_pages_go_only_where_nothing_is_lost(tmp_path, small_maps_are_large):
         np.testing.assert_array_equal(blocks.take(found[1:], [3, 0, 98]), X[[4, 1, 99]] + (mode == "c"))
         np.testing.assert_array_equal(found, X + (mode == "c"))
     assert not blocks.is_large_map(X)
-
-
-def test_an_ordered_split_holds_out_the_same_rows():
-    plain, ordered = splits(50, 1, 0.2, 3, True), splits(50, 1, 0.2, 3, True, ordered=True)
-    for one, other in zip(plain[0], ordered[0], strict=True):
-        np.testing.assert_array_equal(np.sort(one), other)
-    assert not np.array_equal(plain[0][0], ordered[0][0])
 
 
 def test_rows_of_a_sequence():

@@ -17,8 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import diffgbm
 from diffgbm import DiffGBM, DiffGBMCV, metrics
+from diffgbm.data.splits import paper_holdout
 from diffgbm.tuning import trials
-from diffgbm.tuning.objective import hold_out
 from diffgbm.tuning.search_spaces import PUBLISHED_CORNER, SCORE_AXES, SCORE_PLUS_CORNER, SURFACE
 from tests.conftest import toy
 from tests.estimators.test_sklearn import EXPECTED_FAILURES
@@ -58,7 +58,7 @@ def test_scikit_learns_own_checks(estimator, check):
 
 @pytest.mark.parametrize("n", [6, 50, 301])
 def test_the_rows_held_out_are_the_papers_fold_0(n):
-    train, test = hold_out(n, 0)
+    train, test = paper_holdout(n, 0)
     np.testing.assert_array_equal(train, split(n, 0).train)
     np.testing.assert_array_equal(test, split(n, 0).test)
 

@@ -5,38 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.model_selection import train_test_split
 
 from diffgbm import JointDistribution, metrics
+from diffgbm.data.splits import bag_splits
 from diffgbm.first_stage import Task, fit_first_stage, plan_first_stage
-from diffgbm.fitting.bags import VALIDATION_ROWS, splits
+from diffgbm.fitting.bags import VALIDATION_ROWS
 from diffgbm.fitting.boosting import noisy_rows, train_boosters
 from diffgbm.fitting.training import fit_model, lightgbm_params, out_of_bag_distributions, seed_integer
 from tests.conftest import tiny, toy
-
-
-@given(st.integers(2, 60), st.integers(2, 12), st.integers(0, 2**31 - 1), st.booleans())
-def test_every_row_is_out_of_bag_exactly_once(n, n_bags, seed, stopping):
-    parts = splits(n, n_bags, 0.1, seed, stopping)
-    assert len(parts) == min(n, n_bags)
-    np.testing.assert_array_equal(np.sort(np.concatenate([out for _, out in parts])), np.arange(n))
-    for train, out in parts:
-        np.testing.assert_array_equal(np.sort(np.concatenate([train, out])), np.arange(n))
-        assert len(train) > 0
-    sizes = [len(out) for _, out in parts]
-    assert max(sizes) - min(sizes) <= 1
-
-
-def test_one_bag_holds_out_what_it_stops_on():
-    ((train, out),) = splits(50, 1, 0.2, 3, True)
-    expected = train_test_split(np.arange(50), test_size=0.2, random_state=3)
-    np.testing.assert_array_equal(train, expected[0])
-    np.testing.assert_array_equal(out, expected[1])
-    ((train, out),) = splits(50, 1, 0.2, 3, False)
-    np.testing.assert_array_equal(train, np.arange(50))
-    assert len(out) == 0
 
 
 @pytest.mark.parametrize("stopping", [None, 3])
@@ -164,7 +141,7 @@ def test_changing_a_response_does_not_change_its_own_out_of_bag_distribution():
     X, y = toy()
     pair = y.copy()
     # the same mean and spread before and after: two rows of one bag change places
-    ((_, held), *_) = splits(120, 3, 0.1, seed_integer(np.random.SeedSequence(0).spawn(5)[1]), False)
+    ((_, held), *_) = bag_splits(120, 3, 0.1, seed_integer(np.random.SeedSequence(0).spawn(5)[1]), False)
     i, j = held[:2]
     pair[[i, j]] = pair[[j, i]]
     before, after = (tiny(n_bags=3, residualize="off").fit(X, t).oob_distribution_ for t in (y, pair))

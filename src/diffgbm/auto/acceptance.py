@@ -9,6 +9,7 @@ from diffgbm._util.types import Array
 from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.pool import point_crps
 from diffgbm.auto.recalibration import Correction, effective_rows, learned, random_pit, spread
+from diffgbm.data.splits import fold_numbers
 from diffgbm.distributions.scalar import PredictiveDistribution
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
@@ -70,7 +71,7 @@ def helpful_correction(
     on these: right ones cover more than they say, and must not be made to cover less.
     """
     rng = np.random.default_rng(seed)
-    part, chance = rng.permutation(len(y)) % JUDGES, rng.uniform(size=len(y))
+    part, chance = fold_numbers(len(y), JUDGES, rng), rng.uniform(size=len(y))
     pit = random_pit(distribution, y, chance)
     whole = learned(distribution, pit, weights) if len(y) >= LEAST_ROWS else None
     if whole is None:

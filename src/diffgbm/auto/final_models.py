@@ -11,7 +11,7 @@ from diffgbm._util.types import Array, Rows
 from diffgbm.auto.pool import mixed, pool_weights
 from diffgbm.auto.sampler_choice import LEAST_GAIN, better_sampler, decisive_bag, out_of_bag, sampled_by, saves
 from diffgbm.auto.search import TRAINED, Candidate, Contest
-from diffgbm.fitting.bags import splits
+from diffgbm.data.splits import bag_splits, subsample
 from diffgbm.fitting.model import FittedModel
 
 POINTS = 89
@@ -79,7 +79,7 @@ def finals(contest: Contest, candidates: Sequence[Candidate], n_bags: int, sampl
     All finalists share the splits, so that bag ``b`` of each has not seen the same rows. As soon as these are many
     enough, other samplers are tried, if ``samplers`` says so.
     """
-    cuts = splits(contest.n_rows, n_bags, 0.2, contest.seed, True)
+    cuts = bag_splits(contest.n_rows, n_bags, 0.2, contest.seed, True)
     decisive = decisive_bag(cuts) if samplers else None
     finalists = [Finalist(candidate) for candidate in candidates]
     for b, cut in enumerate(cuts):
@@ -185,7 +185,7 @@ def disagreement(contest: Contest, result: Result) -> float:
     diabetes, energy and concrete, and 0.005, 0.006, 0.018, 0.008 on new rows).
     """
     n_bags = min(len(member.bags) for member in result.members)
-    rows = np.sort(np.random.default_rng(contest.seed).permutation(contest.n_rows)[:DISAGREEMENT_ROWS])
+    rows = subsample(contest.n_rows, DISAGREEMENT_ROWS, contest.seed)[0]
     unit, centre = contest.response.scale[0] or 1.0, None
     moments = np.zeros((2, n_bags, len(rows)))
     for member, candidate, weight in zip(result.members, result.candidates, result.weights, strict=True):

@@ -9,6 +9,7 @@ import numpy as np
 
 from diffgbm._util.types import Array
 from diffgbm.auto.budget import Clock
+from diffgbm.data.splits import subsample
 from diffgbm.first_stage import FirstStageValues, FittedFirstStage, Task, assemble
 from diffgbm.first_stage.catalogue import CATALOGUE, Size, build
 from diffgbm.first_stage.cross_fitting import CrossFitted
@@ -93,7 +94,7 @@ def probe(task: Task, names: Sequence[str], gp_rows: int, clock: Clock, report: 
     n = len(task.y)
     if n <= 2 * PROBE_ROWS:
         return list(names)
-    rows = np.random.default_rng(task.seed).permutation(n)[:PROBE_ROWS]
+    rows, _ = subsample(n, PROBE_ROWS, task.seed, ordered=False)
     weights = None if task.weights is None else task.weights[rows]
     small = replace(task, X=task.X[rows], y=task.y[rows], weights=weights, k_folds=3, repeats=1)
     size = size_for(PROBE_ROWS, gp_rows)

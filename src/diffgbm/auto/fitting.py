@@ -21,6 +21,7 @@ from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.presets import Preset
 from diffgbm.auto.recalibration import Correction, as_in_a_pool
 from diffgbm.auto.search import Candidate, Contest
+from diffgbm.data.splits import subsample
 from diffgbm.distributions.scalar import PredictiveDistribution
 from diffgbm.engine import row_uniforms
 from diffgbm.first_stage import MIN_ROWS, Task
@@ -129,9 +130,8 @@ def _divided(n: int, seed: int, wanted: bool) -> tuple[NDArray[np.intp], NDArray
     """Return the rows that models are made of, in order, and those that are set aside for recalibration."""
     if not wanted or n <= LARGE:
         return np.arange(n), np.arange(0)
-    mixed_up = np.random.default_rng((seed, LARGE)).permutation(n)
-    count = min(MOST_ASIDE, int(ASIDE * n))
-    return np.sort(mixed_up[count:]), np.sort(mixed_up[:count])
+    aside, rest = subsample(n, min(MOST_ASIDE, int(ASIDE * n)), (seed, LARGE))
+    return rest, aside
 
 
 def _stages(task: Task, preset: Preset, clock: Clock, report: Callable[[str], None]) -> Stages:

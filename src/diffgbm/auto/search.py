@@ -13,11 +13,13 @@ from diffgbm.auto.budget import Clock
 from diffgbm.auto.first_stages import Stages
 from diffgbm.auto.pool import point_crps, pool_crps, pool_terms, pool_weights
 from diffgbm.auto.presets import RECIPES, Rung
-from diffgbm.data.table import FeatureTable, ResponseTable
+from diffgbm.data.features import FeatureTable
+from diffgbm.data.response import ResponseTable
+from diffgbm.data.splits import bag_splits, subsample
 from diffgbm.diffusion.recipe import Recipe, resolve
 from diffgbm.diffusion.sampler import Sampler
 from diffgbm.first_stage import FirstStageValues, FittedFirstStage
-from diffgbm.fitting.bags import Bag, NoiseTable, splits, train_bag
+from diffgbm.fitting.bags import Bag, NoiseTable, train_bag
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.sizes import SIZES
 from diffgbm.fitting.training import lightgbm_params, seed_integer
@@ -187,9 +189,9 @@ class Contest:
         worth more to a pool than what is nearly the same.
         """
         n = min(rung.rows, self.n_rows)
-        part = np.sort(np.random.default_rng(self.seed).permutation(self.n_rows)[:n])
+        part = subsample(self.n_rows, n, self.seed)[0]
         # few rows say little: they are scored in more than one split
-        cuts = splits(n, SPLITS, 0.2, self.seed, True)[: int(np.clip(ENOUGH_ROWS * SPLITS // n, 1, SPLITS))]
+        cuts = bag_splits(n, SPLITS, 0.2, self.seed, True)[: int(np.clip(ENOUGH_ROWS * SPLITS // n, 1, SPLITS))]
         rows = part[np.concatenate([out for _, out in cuts])]
         distributions: dict[Candidate, Array] = {}
         slowest = 0.0

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from diffgbm._util.types import Array
 from diffgbm.dask.network import Link, linked
 from diffgbm.dask.reading import Part
-from diffgbm.dask.rows import folds, nth, uniform
+from diffgbm.dask.rows import nth
+from diffgbm.data.splits import hashed_folds, hashed_holdout
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.engine.stored import text_of
 from diffgbm.first_stage import FirstStageValues
@@ -94,7 +95,7 @@ def cross_fit(
     texts: list[list[str]] = [[] for _ in range(y.shape[1])]
     with linked(link) as network:
         for r, key in enumerate(dealt.keys):
-            fold = [folds(part.positions, dealt.k, key) for part in parts]
+            fold = [hashed_folds(part.positions, dealt.k, key) for part in parts]
             for k in range(dealt.k):
                 train = np.flatnonzero(np.concatenate(fold) != k)
                 rows = data.subset(train.tolist()).construct()
@@ -127,7 +128,7 @@ def residual_rows(part: Part, said: FirstStageValues | None) -> Rows:
 
 def held_out_rows(rows: Rows, part: Part, share: float, hash_key: int) -> Rows:
     """Return the rows that decide when to stop: a ``share`` of them."""
-    mask = uniform(part.positions, hash_key) < share
+    mask = hashed_holdout(part.positions, share, hash_key)
     weights, given = (None if column is None else column[mask] for column in (rows.weights, rows.given))
     return Rows(rows.X[mask], rows.residuals[mask], weights, given)
 
@@ -144,7 +145,7 @@ def noisy_part(
     seed: np.random.SeedSequence,
 ) -> NoisyRows:
     """Make the noisy copies of the rows of partition ``number`` that are not held out."""
-    chosen = np.flatnonzero(uniform(part.positions, hash_key) >= share)
+    chosen = np.flatnonzero(~hashed_holdout(part.positions, share, hash_key))
     weights = None if rows.weights is None else rows.weights[chosen]
     rng = np.random.default_rng(nth(seed, number))
     return noisy_rows(recipe, rows.X, rows.residuals[chosen], weights, repeats, rng, chosen, rows.given)

@@ -14,9 +14,9 @@ import numpy as np
 
 from diffgbm._util.types import Array
 from diffgbm.dask.boosting import CrossFit, Folds, cross_fit, sampled_part, sampled_rows
-from diffgbm.dask.moments import Moments, merged
 from diffgbm.dask.reading import Part
 from diffgbm.dask.worker_group import Future, WorkerGroup
+from diffgbm.data.moments import Moments, merged
 from diffgbm.engine.stored import StoredBooster
 from diffgbm.first_stage import FirstStageValues, FittedFirstStage, Plan
 from diffgbm.first_stage.assembly import LEAST_SHRINK

@@ -24,7 +24,8 @@ from diffgbm.dask.network import LEARNERS, TIME_OUT
 from diffgbm.dask.partitions import aligned, check_collection, pieces
 from diffgbm.dask.reading import encode, facts_of, whole_table
 from diffgbm.dask.worker_group import Future, WorkerGroup, the_client, workers_of
-from diffgbm.data.table import FeatureTable, ResponseTable
+from diffgbm.data.features import FeatureTable
+from diffgbm.data.response import ResponseTable
 from diffgbm.diffusion.recipe import Recipe, resolve
 from diffgbm.engine.stored import StoredBooster
 from diffgbm.estimators.diffgbm import DiffGBM

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from diffgbm._util.types import Array
-from diffgbm.dask.moments import Moments, merged
-from diffgbm.dask.rows import Positions
-from diffgbm.data.table import FeatureTable, ResponseTable, check_units, read_response
-from diffgbm.fitting.training import read_weights
+from diffgbm._util.types import Array, Booleans, Integers
+from diffgbm.data.features import FeatureTable
+from diffgbm.data.response import ResponseSummary, ResponseTable, read_response
+from diffgbm.data.weights import read_weights
 
 
 @dataclass(frozen=True)
@@ -29,10 +28,8 @@ class Facts:
         Columns, with the categories that occur here; ``None`` for a partition without rows.
     names, is_1d
         Of the response.
-    moments : Moments or None
+    summary : ResponseSummary or None
         Of the responses of positive weight.
-    first, lowest, highest : ndarray of shape (d,) or None
-        Of them.
     """
 
     n_rows: int
@@ -40,10 +37,7 @@ class Facts:
     features: FeatureTable | None = None
     names: tuple[str, ...] | None = None
     is_1d: bool = True
-    moments: Moments | None = None
-    first: Array | None = None
-    lowest: Array | None = None
-    highest: Array | None = None
+    summary: ResponseSummary | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +59,7 @@ class Part:
     X: Array
     y: Array
     weights: Array | None
-    positions: Positions
+    positions: Integers
 
 
 def facts_of(X: Any, y: Any, weights: Any, number: int, cat_idx: Sequence[int] | None, owner: str) -> Facts:
@@ -82,10 +76,8 @@ def facts_of(X: Any, y: Any, weights: Any, number: int, cat_idx: Sequence[int] |
     matrix = values.reshape(len(values), -1)[kept]
     if len(matrix) == 0:
         return Facts(len(X), 0, features, names, values.ndim == 1)
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows here is refused for the whole table
-        moments = Moments.of(matrix, w)
-    ends = matrix.min(axis=0), matrix.max(axis=0)
-    return Facts(len(X), len(matrix), features, names, values.ndim == 1, moments, matrix[0], *ends)
+    summary = ResponseSummary.of(matrix, w)
+    return Facts(len(X), len(matrix), features, names, values.ndim == 1, summary)
 
 
 def encode(
@@ -103,8 +95,7 @@ def encode(
         matrix = features.encode(X, owner)
         values = read_response(y)[1].reshape(len(X), -1)
         kept, w = _positive(weights, values)
-    standard = (values - response.location) / np.where(response.scale > 0.0, response.scale, 1.0)
-    return Part(matrix[kept], standard[kept], w, first_row + np.arange(len(X))[kept])
+    return Part(matrix[kept], response.standardise(values)[kept], w, first_row + np.arange(len(X))[kept])
 
 
 def whole_table(facts: Sequence[Facts], owner: str) -> tuple[FeatureTable, ResponseTable]:
@@ -113,15 +104,8 @@ def whole_table(facts: Sequence[Facts], owner: str) -> tuple[FeatureTable, Respo
     if rows < 2:
         raise ValueError(f"{owner} needs at least 2 rows of positive weight; got n_samples={rows}.")
     told = [f for f in facts if f.features is not None]
-    lowest = np.min([f.lowest for f in told if f.lowest is not None], axis=0)
-    highest = np.max([f.highest for f in told if f.highest is not None], axis=0)
-    check_units(lowest, highest)
-    moments = merged(f.moments for f in told if f.moments is not None)
-    scale = moments.std
-    # as for a table in memory: below rounding error of the values themselves there is nothing to learn
-    scale[scale <= 1e-13 * np.maximum(-lowest, highest)] = 0.0
-    first = next(f.first for f in told if f.first is not None)
-    response = ResponseTable(told[0].names, told[0].is_1d, np.where(scale > 0.0, moments.mean, first), scale)
+    summary = reduce(ResponseSummary.__add__, [f.summary for f in told if f.summary is not None])
+    response = ResponseTable.from_summary(told[0].names, told[0].is_1d, summary)
     return _all_levels([f.features for f in told if f.features is not None], owner), response
 
 
@@ -144,7 +128,7 @@ def _in_order(seen: set[Hashable], owner: str) -> tuple[Hashable, ...]:
     return FeatureTable.learn(column, [0], owner)[0].levels[0] or ()
 
 
-def _positive(weights: Any, values: Array) -> tuple[NDArray[np.bool_], Array | None]:
+def _positive(weights: Any, values: Array) -> tuple[Booleans, Array | None]:
     """Return which of the rows count, and the weights of those."""
     if weights is None:
         return np.ones(len(values), dtype=bool), None

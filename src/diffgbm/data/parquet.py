@@ -15,7 +15,7 @@ from diffgbm._util.optional import need
 from diffgbm._util.types import Array
 from diffgbm.data.blocks import block_length
 from diffgbm.data.columns import is_text, known_feature, require, target_values
-from diffgbm.data.table import EncodedTable, FeatureTable, sorted_levels
+from diffgbm.data.features import EncodedTable, FeatureTable, sorted_levels
 from diffgbm.data.table_files import TableFileError, column_names, read_pieces, schema_of
 
 

@@ -15,8 +15,8 @@ from diffgbm._util.types import Array
 from diffgbm.auto.fitting import AutomaticFit, fit_automatically
 from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.presets import PRESETS, Preset
+from diffgbm.data.features import FeatureTable
 from diffgbm.data.frames import row_index
-from diffgbm.data.table import FeatureTable
 from diffgbm.distributions.scalar import PredictiveDistribution
 from diffgbm.estimators.base import Distribution, DistributionMethods
 from diffgbm.estimators.remembering import RemembersColumns

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from diffgbm._util.types import Array
 from diffgbm.data.frames import frame_like, series_like
-from diffgbm.data.table import read_response
+from diffgbm.data.response import read_response
 from diffgbm.distributions.joint import JointDistribution
 from diffgbm.distributions.scalar import IntervalKind, PredictiveDistribution
 

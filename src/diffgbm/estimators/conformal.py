@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.model_selection import KFold, train_test_split
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
 
 from diffgbm._util.errors import check_count, known
 from diffgbm._util.types import Array
-from diffgbm.data.table import read_response
+from diffgbm.data.response import read_response
+from diffgbm.data.splits import holdout, k_folds
 from diffgbm.distributions.scalar import IntervalKind, PredictiveDistribution
 from diffgbm.estimators.base import DistributionMethods
 from diffgbm.estimators.diffgbm import DiffGBM
@@ -145,12 +145,12 @@ class ConformalDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
             raise ValueError(ONE_RESPONSE)
         base = DiffGBM() if self.estimator is None else self.estimator
         seed = int(np.random.SeedSequence(self.seed).generate_state(1)[0] >> 1)
-        rows = np.arange(_num_samples(X))
+        n_rows = _num_samples(X)
         if known("method", self.method, METHODS) == "split":
-            splits = [train_test_split(rows, test_size=self.calibration_size, random_state=seed)]
+            splits = [holdout(n_rows, self.calibration_size, seed)]
         else:
             check_count("cv", self.cv, 2)
-            splits = list(KFold(self.cv, shuffle=True, random_state=seed).split(rows))
+            splits = k_folds(n_rows, self.cv, seed)
         models, parts = [], []
         for train, held_out in splits:
             own = _check_method_params(X, fit_params, indices=train)

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from diffgbm._util.errors import check_count
 from diffgbm._util.parallel import n_threads
 from diffgbm._util.types import Array
+from diffgbm.data.features import FeatureTable
 from diffgbm.data.frames import row_index
-from diffgbm.data.table import FeatureTable
 from diffgbm.diffusion.recipe import NAMED, Recipe, resolve, resolve_sampler
 from diffgbm.diffusion.sampler import Sampler
 from diffgbm.engine import Draws, StepTable

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from diffgbm._util.errors import DiffGBMWarning
-from diffgbm.data.table import FeatureTable
+from diffgbm.data.features import FeatureTable
 
 
 class RemembersColumns:

@@ -13,7 +13,7 @@ import numpy as np
 from diffgbm._util.errors import check_count, known
 from diffgbm.data.blocks import release
 from diffgbm.data.columns import pieces
-from diffgbm.data.table import EncodedTable
+from diffgbm.data.features import EncodedTable
 from diffgbm.estimators.loaded import Model, draw
 
 ROWS = 8192

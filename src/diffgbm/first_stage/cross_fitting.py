@@ -8,12 +8,10 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from sklearn.model_selection import KFold
 
-from diffgbm._util.types import Array, Rows
+from diffgbm._util.types import Array
+from diffgbm.data.splits import Split, k_folds
 from diffgbm.first_stage.dense import DenseTable
-
-Fold = tuple[Rows, Rows]
 
 
 class Predictor(Protocol):
@@ -88,10 +86,10 @@ class Task:
     tick: Callable[[], object] = lambda: None
 
     @cached_property
-    def folds(self) -> list[list[Fold]]:
+    def folds(self) -> list[list[Split]]:
         """For each repetition the pairs (rows to train on, rows held out)."""
         k = min(self.k_folds, len(self.y))
-        return [list(KFold(k, shuffle=True, random_state=self.seed + r).split(self.y)) for r in range(self.repeats)]
+        return [k_folds(len(self.y), k, self.seed + r) for r in range(self.repeats)]
 
     @cached_property
     def dense(self) -> tuple[DenseTable, Array]:

@@ -16,6 +16,7 @@ from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
 from diffgbm._util.types import Array
+from diffgbm.data.splits import subsample
 from diffgbm.first_stage.cross_fitting import CrossFitted, Task
 from diffgbm.first_stage.dense import DenseTable
 
@@ -88,9 +89,7 @@ class GaussianProcessMean:
     def cross_fit(self, task: Task) -> CrossFitted:
         """Fit one process for each response; what it says of a row of its own is without that row."""
         dense, rows = task.dense
-        rng = np.random.default_rng(task.seed)
-        order = rng.permutation(len(rows))
-        seen, rest = order[: self.max_rows], order[self.max_rows :]
+        seen, rest = subsample(len(rows), self.max_rows, task.seed, ordered=False)
         points = rows[seen]
         lengths, alphas, offsets = [], [], []
         clean = np.empty_like(task.y)

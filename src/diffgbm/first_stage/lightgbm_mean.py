@@ -10,10 +10,10 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
 
 from diffgbm._util.types import Array
 from diffgbm.data.blocks import BlockDataset, MatrixSequence, is_large_map, map_rows
+from diffgbm.data.splits import holdout
 from diffgbm.engine import TreeSum
 from diffgbm.engine.forest import CannotCollapse
 from diffgbm.engine.stored import AnyBooster
@@ -72,7 +72,7 @@ class LightGBMMean:
             for train, held_out in folds:
                 fitted, stop = train, None
                 if patience:
-                    fitted, stop = train_test_split(train, test_size=0.1, random_state=task.seed)
+                    fitted, stop = (train[part] for part in holdout(len(train), 0.1, task.seed))
                 for j in range(task.y.shape[1]):
                     valid = None if stop is None else _subset(task, data, stop, j)
                     booster = _train(params, _subset(task, data, fitted, j), rounds, valid, patience)

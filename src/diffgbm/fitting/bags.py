@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold, train_test_split
 
 from diffgbm._util.types import Array, Rows
+from diffgbm.data.splits import Split
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.engine.stored import AnyBooster
 from diffgbm.fitting.boosting import NoisyRows, noisy_rows, train_boosters
@@ -70,27 +70,10 @@ ORDERED = 1 << 27
 order would take a read for each row of each copy."""
 
 
-def splits(
-    n_rows: int, n_bags: int, eval_percent: float, seed: int, stopping: bool, ordered: bool = False
-) -> list[tuple[Rows, Rows]]:
-    """Return for each bag the rows it learns from and the rows it holds out, in the table's order if ``ordered``.
-
-    One bag holds out ``eval_percent`` of the rows for early stopping, or nothing without it. Several hold out a share
-    of ``1 / n_bags`` each, so that every row is held out once.
-    """
-    rows = np.arange(n_rows)
-    if n_bags > 1:
-        return list(KFold(min(n_bags, n_rows), shuffle=True, random_state=seed).split(rows))
-    if not stopping:
-        return [(rows, rows[:0])]
-    train, held_out = train_test_split(rows, test_size=eval_percent, random_state=seed)
-    return [(np.sort(train), np.sort(held_out))] if ordered else [(train, held_out)]
-
-
 def train_bag(
     table: NoiseTable,
     recipe: Recipe,
-    split: tuple[Rows, Rows],
+    split: Split,
     *,
     params: Mapping[str, Any],
     lightgbm: dict[str, Any],

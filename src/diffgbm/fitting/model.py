@@ -11,7 +11,8 @@ import numpy as np
 from diffgbm._util.parallel import block_rows, map_blocks, n_threads
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
-from diffgbm.data.table import FeatureTable, ResponseTable
+from diffgbm.data.features import FeatureTable
+from diffgbm.data.response import ResponseTable
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.diffusion.sampler import Sampler
 from diffgbm.distributions.joint import JointDistribution

@@ -8,18 +8,20 @@ from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight
 
 from diffgbm._util.errors import check_count, known
 from diffgbm._util.parallel import n_threads, one_blas_thread
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array, Rows
-from diffgbm.data.table import FeatureTable, ResponseTable, read_response
+from diffgbm.data.features import FeatureTable
+from diffgbm.data.response import ResponseTable, read_response
+from diffgbm.data.splits import bag_splits
+from diffgbm.data.weights import read_weights
 from diffgbm.diffusion.recipe import Recipe, resolve
 from diffgbm.diffusion.sampler import Sampler
 from diffgbm.engine.factory import Kind, Mix
 from diffgbm.first_stage import FirstStageValues, Task, fit_first_stage, n_fits, plan_first_stage
-from diffgbm.fitting.bags import ORDERED, Bag, NoiseTable, Tick, splits, train_bag
+from diffgbm.fitting.bags import ORDERED, Bag, NoiseTable, Tick, train_bag
 from diffgbm.fitting.model import Distribution, FittedModel
 
 
@@ -66,28 +68,6 @@ def read_table(X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any
     if len(matrix) < 2:
         raise ValueError(f"{owner} needs at least 2 rows of positive weight; got n_samples={len(matrix)}.")
     return TrainingTable(features, response, matrix, standard, weights, observed)
-
-
-_WEIGHTS = (1e-30, 1e30)
-"""LightGBM keeps weights, and their products with errors, as float32."""
-
-
-def read_weights(sample_weight: Any, matrix: Array) -> Array:
-    """Read one weight for each row of ``matrix`` (n, p)."""
-    try:
-        weights = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
-    except (TypeError, ValueError, OverflowError) as error:
-        if "weight" in str(error):
-            raise
-        raise TypeError(f"sample_weight must hold one number for each row. ({error})") from None
-    extreme = (weights > 0.0) & ((weights < _WEIGHTS[0]) | (weights > _WEIGHTS[1]))
-    if extreme.any():
-        row = int(np.argmax(extreme))
-        raise ValueError(
-            f"sample_weight must be 0 or lie between {_WEIGHTS[0]:g} and {_WEIGHTS[1]:g}; got {weights[row]:g} in row "
-            f"{row}. Divide all weights by their mean."
-        )
-    return np.asarray(weights)
 
 
 @one_blas_thread()
@@ -175,7 +155,7 @@ def train_bags(
 ) -> list[Bag]:
     """Train the bags; ``seeds`` are those of the split, the two draws of noise and LightGBM."""
     n_bags = params["n_bags"]
-    parts = splits(
+    parts = bag_splits(
         len(table.X),
         n_bags,
         params["eval_percent"],

@@ -10,7 +10,8 @@ from diffgbm._util.types import Array
 from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.recalibration import Correction
-from diffgbm.data.table import FeatureTable, ResponseTable
+from diffgbm.data.features import FeatureTable
+from diffgbm.data.response import ResponseTable
 from diffgbm.engine.factory import Kind as EngineKind
 from diffgbm.engine.factory import Mix
 from diffgbm.first_stage import FittedFirstStage

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from typing import Any, get_args
 
 from diffgbm._util.errors import known
-from diffgbm.data.table import FeatureTable, ResponseTable
+from diffgbm.data.features import FeatureTable
+from diffgbm.data.response import ResponseTable
 from diffgbm.diffusion.noise_levels import TimeSampling
 from diffgbm.diffusion.paths import GaussianPath
 from diffgbm.diffusion.recipe import Recipe

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from diffgbm._util.atomic_files import check_folder, replacing
 from diffgbm._util.errors import check_count
-from diffgbm.data.table import read_response
+from diffgbm.data.response import read_response
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.conformal import ConformalDiffGBM
 from diffgbm.estimators.diffgbm import DiffGBM

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgbm._util.types import Array
+from diffgbm.data.features import FeatureTable
 from diffgbm.data.frames import row_index
-from diffgbm.data.table import FeatureTable, read_response
+from diffgbm.data.response import read_response
 from diffgbm.estimators.loaded import Model, members
 from diffgbm.reporting.words import number
 

@@ -7,23 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold
 from sklearn.utils.validation import _check_sample_weight
 
 from diffgbm._util.errors import check_count, known
-from diffgbm._util.types import Array, Rows
-from diffgbm.data.table import FeatureTable, ResponseTable, read_response
+from diffgbm._util.types import Array
+from diffgbm.data.features import FeatureTable
+from diffgbm.data.response import ResponseTable, read_response
+from diffgbm.data.splits import PAPER_FOLDS, Split, cross_validation_splits
 from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.metrics.scores import crps
 from diffgbm.tuning.search_spaces import CORNERS, SPACES, Params, Space, Trial
 
-Split = tuple[Rows, Rows]
-
 ALIASES = {"score_flex": "score_flex_sde", "flow": "flow_vp"}
 """The paper's headline rows, by the names that one would type."""
 NAMES = (*ALIASES, *(name for name in SPACES if name not in ALIASES.values()))
-HELD_OUT_SHARE = 6
-"""One row in so many is held out, as the paper's fold 0."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +149,8 @@ def make_objective(
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
     response, _ = ResponseTable.learn(y, weights, len(matrix))
-    if len(matrix) < HELD_OUT_SHARE:
-        raise ValueError(f"{owner} needs at least {HELD_OUT_SHARE} rows; got n_samples={len(matrix)}.")
+    if len(matrix) < PAPER_FOLDS:
+        raise ValueError(f"{owner} needs at least {PAPER_FOLDS} rows; got n_samples={len(matrix)}.")
     several = len(response.scale) > 1
     return Objective(
         X=matrix,
@@ -161,7 +158,7 @@ def make_objective(
         weights=weights,
         categorical=tuple(features.categorical),
         unit=np.where(response.scale > 0.0, response.scale, 1.0) if several else np.ones(1),
-        splits=splits_of(cv, matrix, y, seed),
+        splits=cross_validation_splits(cv, matrix, y, seed),
         space=space,
         fixed=fixed,
         n_samples=n_samples,
@@ -176,28 +173,3 @@ def space_of(space: str | Space) -> Space:
         return space
     name = known("space", space, (*NAMES, *ALIASES.values()))
     return SPACES[ALIASES.get(name, name)]
-
-
-def splits_of(cv: Any, X: Array, y: Any, seed: int) -> tuple[Split, ...]:
-    """Return rows to learn from and rows to score: of one hold-out, of shuffled folds, or as a splitter says."""
-    n = len(X)
-    if cv is None:
-        return (hold_out(n, seed),)
-    if isinstance(cv, (int, np.integer)):
-        folds = KFold(check_count("cv", cv, 2), shuffle=True, random_state=seed)
-        return tuple(folds.split(X))
-    pairs = cv.split(X, y) if hasattr(cv, "split") else cv
-    try:
-        splits = tuple((np.arange(n)[train], np.arange(n)[test]) for train, test in pairs)
-    except (TypeError, ValueError, IndexError) as error:
-        raise ValueError(f"cv must be None, a number of folds, a splitter or pairs of row numbers: {error}.") from None
-    if not splits or any(len(part) == 0 for split in splits for part in split):
-        raise ValueError("cv must yield at least one split, and rows on both sides of each.")
-    return splits
-
-
-def hold_out(n: int, seed: int) -> Split:
-    """Deal a permutation of ``n`` rows out to six folds in turn; hold out the first, as the paper's fold 0."""
-    held = np.zeros(n, dtype=bool)
-    held[np.random.default_rng(seed).permutation(n)[::HELD_OUT_SHARE]] = True
-    return np.flatnonzero(~held), np.flatnonzero(held)

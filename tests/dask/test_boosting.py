@@ -19,7 +19,7 @@ from diffgbm.dask.boosting import (
 )
 from diffgbm.dask.network import Link, is_at_work, linked
 from diffgbm.dask.reading import Part
-from diffgbm.dask.rows import folds
+from diffgbm.data.splits import hashed_folds
 from diffgbm.engine.stored import text_of
 from diffgbm.fitting.boosting import NoisyRows, noisy_rows, train_boosters
 from diffgbm.fitting.training import lightgbm_params
@@ -99,7 +99,7 @@ def test_cross_fitted_models_have_not_seen_the_rows_that_they_predict():
     assert [len(own) for own in fitted.texts] == [6, 6]
     assert [c.shape for c in fitted.clean] == [(2, 120, 2), (2, 180, 2)]
     # a response that changes in the rows of one fold changes what is said of all rows but these
-    out = [folds(part.positions, 3, 11) == 1 for part in table]
+    out = [hashed_folds(part.positions, 3, 11) == 1 for part in table]
     changed = [np.where(mask[:, None], -part.y, part.y) for mask, part in zip(out, table, strict=True)]
     again = cross_fit(table, changed, threads=1, is_first=False, **here)
     assert again.texts == [[], []]

@@ -8,10 +8,10 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 pytest.importorskip("distributed")
-import dask
 import dask.array as da
 import dask.dataframe as dd
 
+import dask
 from diffgbm import DiffGBM, load
 from diffgbm.dask import DaskDiffGBM
 from tests.conftest import tiny, toy

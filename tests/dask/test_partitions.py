@@ -11,45 +11,12 @@ from hypothesis import strategies as st
 pytest.importorskip("distributed")
 import dask.array as da
 
-from diffgbm.dask.moments import Moments, merged
 from diffgbm.dask.partitions import aligned, check_collection, pieces
 from diffgbm.dask.reading import encode, facts_of, whole_table
-from diffgbm.dask.rows import folds, nth, uniform
+from diffgbm.dask.rows import nth
 from diffgbm.dask.worker_group import LEAST_ROWS, place
-from diffgbm.data.table import FeatureTable, ResponseTable
-
-
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(0, 99), st.booleans(), st.floats(-1e6, 1e6))
-def test_moments_merge_to_those_of_all_rows(sizes, seed, weighted, shift):
-    rng = np.random.default_rng(seed)
-    y = shift + rng.standard_normal((sum(sizes), 2))
-    w = rng.uniform(0.1, 2.0, len(y)) if weighted else None
-    ends = np.cumsum(sizes)[:-1]
-    parts = zip(np.split(y, ends), np.split(w, ends) if weighted else [None] * len(sizes), strict=True)
-    all_rows = merged(Moments.of(*part) for part in parts)
-    mean = np.average(y, axis=0, weights=w)
-    np.testing.assert_allclose(all_rows.mean, mean, rtol=1e-12, atol=1e-9)
-    np.testing.assert_allclose(all_rows.std**2, np.average((y - mean) ** 2, axis=0, weights=w), rtol=1e-8, atol=1e-12)
-
-
-@given(st.integers(0, 2**63), st.integers(0, 2**40), st.integers(1, 50), st.integers(0, 50))
-def test_a_rows_number_depends_on_its_position_alone(key, first, n, cut):
-    positions = first + np.arange(n)
-    both = np.concatenate([uniform(positions[:cut], key), uniform(positions[cut:], key)])
-    np.testing.assert_array_equal(uniform(positions, key), both)
-    assert ((both >= 0.0) & (both < 1.0)).all()
-
-
-def test_hashed_numbers_are_uniform_and_those_of_two_keys_unrelated():
-    n = 40_000
-    u, v = (uniform(np.arange(n), key) for key in (1, 2))
-    error = 4.5 / np.sqrt(n)
-    for x in (u, v):
-        counts = np.bincount((x * 10).astype(int), minlength=10) / n
-        assert np.abs(counts - 0.1).max() < error * np.sqrt(0.09)
-    assert abs(np.corrcoef(u, v)[0, 1]) < error
-    assert abs(np.corrcoef(u[:-1], u[1:])[0, 1]) < error
-    assert set(folds(np.arange(n), 5, 1)) == set(range(5))
+from diffgbm.data.features import FeatureTable
+from diffgbm.data.response import ResponseTable
 
 
 def test_a_partitions_seed_is_the_one_that_spawning_all_would_give_it():
