@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from benchmarks.datasets import DataSetError
 from benchmarks.layout import ResultsError
+from benchmarks.table_files import DataSetError
 
 COMMANDS: dict[str, str] = {
     "accuracy-of-distributions": "benchmarks.accuracy_of_distributions",

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.datasets import DATA_SETS, ROOT, add_data_dir, data_directory, load
 from benchmarks.protocol import Fold, prepare
 from diffgbm import DiffGBM, metrics
-from diffgbm.fitting.model import Mix
+from diffgbm.engine.factory import Mix
 
 RESULTS = ROOT / "benchmarks" / "results"
 NAMES = ("yacht", "diabetes", "energy", "concrete", "wine", "kin8nm", "power_plant")

@@ -74,17 +74,18 @@ def cost(client: Any, function: Callable[[], Any]) -> tuple[Any, dict[str, float
 
 def measure(workers: int, rows: int) -> Record:
     """Fit without and with a mean, predict intervals and draw samples."""
-    from diffgbm.dask import DaskDiffGBM
+    from diffgbm import dask
 
+    estimator: Any = dask.DaskDiffGBM  # its constructors are annotated with the class of the local estimator
     with cluster(workers) as client:
         X, y = client.persist(list(table(rows)))
         small = {**MODEL, "n_estimators": 2, "extra_residualizer_params": {"n_estimators": 2}}
-        warm = DaskDiffGBM.flow(**small).fit(X, y, client=client)
+        warm = estimator.flow(**small).fit(X, y, client=client)
         local = warm.to_local()
         for ask, options in ((local.predict_interval, {}), (local.sample, {"n_samples": 2, "seed": 0})):
             client.run(ask, np.zeros((64, COLUMNS)), **options)
-        _, alone = cost(client, lambda: DaskDiffGBM.flow(**{**MODEL, "residualize": "off"}).fit(X, y, client=client))
-        model, with_first_stage = cost(client, lambda: DaskDiffGBM.flow(**MODEL).fit(X, y, client=client))
+        _, alone = cost(client, lambda: estimator.flow(**{**MODEL, "residualize": "off"}).fit(X, y, client=client))
+        model, with_first_stage = cost(client, lambda: estimator.flow(**MODEL).fit(X, y, client=client))
         interval, samples = model.predict_interval(X), model.sample(X, SAMPLES, seed=0).mean(axis=0)
         _, predicted = cost(client, lambda: client.compute(interval).result())
         _, sampled = cost(client, lambda: client.compute(samples).result())

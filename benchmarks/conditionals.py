@@ -62,7 +62,7 @@ class Normal:
 
     def cdf(self, y: ArrayLike) -> Array:
         """Phi((y - location) / scale)."""
-        return special.ndtr((y - self.location) / self.scale)
+        return special.ndtr((np.asarray(y) - self.location) / self.scale)
 
     def quantile(self, p: ArrayLike) -> Array:
         """Inverse of ``cdf``."""
@@ -99,7 +99,7 @@ class Student:
 
     def cdf(self, y: ArrayLike) -> Array:
         """F_df((y - location) / scale)."""
-        return special.stdtr(self.df, (y - self.location) / self.scale)
+        return special.stdtr(self.df, (np.asarray(y) - self.location) / self.scale)
 
     def quantile(self, p: ArrayLike) -> Array:
         """Inverse of ``cdf``."""
@@ -136,7 +136,7 @@ class Gamma:
 
     def cdf(self, y: ArrayLike) -> Array:
         """Regularised incomplete gamma function of y / scale."""
-        return special.gammainc(self.shape, np.maximum(y / self.scale, 0.0))
+        return special.gammainc(self.shape, np.maximum(np.asarray(y) / self.scale, 0.0))
 
     def quantile(self, p: ArrayLike) -> Array:
         """Inverse of ``cdf``."""
@@ -174,7 +174,7 @@ class TwoNormals:
 
     def cdf(self, y: ArrayLike) -> Array:
         """Mixture of two normal distribution functions."""
-        low, high = (special.ndtr((y - centre) / self.scale) for centre in (self.low, self.high))
+        low, high = (special.ndtr((np.asarray(y) - centre) / self.scale) for centre in (self.low, self.high))
         return (1.0 - self.weight) * low + self.weight * high
 
     def quantile(self, p: ArrayLike) -> Array:
@@ -183,7 +183,7 @@ class TwoNormals:
         left, right = np.minimum(*ends), np.maximum(*ends)
         for _ in range(80):  # more halvings than a double has digits
             middle = 0.5 * (left + right)
-            below = self.cdf(middle) < p
+            below = self.cdf(middle) < np.asarray(p)
             left, right = np.where(below, middle, left), np.where(below, right, middle)
         return 0.5 * (left + right)
 
@@ -202,7 +202,7 @@ class TwoNormals:
 
     def score(self, y: ArrayLike) -> Array:
         """CRPS at ``y``: E|Y - y| - E|Y - Y'| / 2."""
-        low, high = (folded(y - centre, self.scale) for centre in (self.low, self.high))
+        low, high = (folded(np.asarray(y) - centre, self.scale) for centre in (self.low, self.high))
         return (1.0 - self.weight) * low + self.weight * high - self.expected_score()
 
     def expected_score(self) -> Array:
@@ -230,7 +230,7 @@ class TwoResponses:
 
     def cdf(self, y: ArrayLike) -> Array:
         """Rosenblatt transform: F(y_1) and F(y_2 | y_1), uniform and independent under the law; y is (..., n, 2)."""
-        z = (y - self.location) / self.scale
+        z = (np.asarray(y) - self.location) / self.scale
         rest = (z[..., 1] - self.correlation * z[..., 0]) / np.sqrt(1.0 - self.correlation**2)
         return special.ndtr(np.stack([z[..., 0], rest], axis=-1))
 

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from benchmarks.originals import Array, Original
+from benchmarks.originals import Original
 from benchmarks.table_files import DataSet, DataSetError, Table, read, verify, write
 from diffgbm._util.optional import need
+from diffgbm._util.types import Array
 
 CACHE_VARIABLE = "DIFFGBM_CACHE"
 OFFLINE_VARIABLE = "DIFFGBM_OFFLINE"

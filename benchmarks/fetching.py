@@ -6,8 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.datasets import DATA_SETS, DataSetError, add_data_dir, data_directory, load
+from benchmarks.datasets import DATA_SETS, add_data_dir, data_directory, load
 from benchmarks.listing import place
+from benchmarks.table_files import DataSetError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -55,7 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def models(fold: Fold) -> dict[str, DiffGBM]:
     """Small and large models of a deterministic and a stochastic recipe."""
     common: dict[str, Any] = {"early_stopping_rounds": None, "n_repeats": 10, "seed": 0, "n_jobs": 1}
-    small, large = {"n_estimators": 300}, {"n_estimators": 1000, "num_leaves": 255, "max_bin": 1023}
+    small: dict[str, Any] = {"n_estimators": 300}
+    large: dict[str, Any] = {"n_estimators": 1000, "num_leaves": 255, "max_bin": 1023}
     makers = {
         "flow, 5 Heun, 300 x 31": DiffGBM.flow(**small, **common),
         "EDM, 50 Euler, 300 x 31": DiffGBM(residualize="off", **small, **common),

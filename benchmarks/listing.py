@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks.datasets import DATA_SETS, DataSet, DataSetError, add_data_dir, data_directory, find, load
+from benchmarks.datasets import DATA_SETS, add_data_dir, data_directory, find, load
+from benchmarks.table_files import DataSet, DataSetError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.datasets import Table
+from benchmarks.table_files import Table
 from diffgbm._util.types import Array, Rows
 
 MASTER_SEED = 0

@@ -12,6 +12,7 @@ from benchmarks.automatic.summary import geometric_mean
 from benchmarks.bag_mix import add_arguments, first_folds
 from benchmarks.protocol import Fold
 from diffgbm import DiffGBM
+from diffgbm._util.parallel import n_threads
 from diffgbm.auto.presets import RECIPES
 from diffgbm.auto.sampler_choice import LEAST_GAIN, SAMPLERS, saves
 from diffgbm.diffusion.sampler import Sampler
@@ -59,7 +60,7 @@ def measure(data_set: str, recipe: str, first_stage: str, estimator: DiffGBM, fo
     """Train once, and sample in every way."""
     model, training = fit_model(estimator.get_params(deep=False), fold.X_train, fold.y_train, None, None, "DiffGBM")
     y_test = (fold.y_test - fold.response.mean) / fold.response.scale
-    threads = estimator.n_jobs
+    threads = n_threads(estimator.n_jobs)
 
     def scores(sampler: Sampler) -> tuple[np.ndarray, np.ndarray]:
         unseen = out_of_bag_distributions(model, training, sampler, threads).crps(fold.y_train)

@@ -127,7 +127,7 @@ def verify(table: Table, data_set: DataSet, where: str) -> None:
     shape = (data_set.rows or len(table.y), len(data_set.features) or table.X.shape[1])
     if table.X.shape != shape:
         raise DataSetError(f"{where} has {table.X.shape[0]} rows and {table.X.shape[1]} features, expected {shape}.")
-    checks = [(None, data_set.sha256)] if data_set.sha256 else []
+    checks: list[tuple[int | None, str]] = [(None, data_set.sha256)] if data_set.sha256 else []
     checks += [data_set.head] if data_set.head else []
     for rows, expected in checks:
         found = digest(table, rows)

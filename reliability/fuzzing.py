@@ -150,7 +150,7 @@ def seed_texts() -> list[str]:
 
 def fuzz(kind: str, folder: Path, options: list[str]) -> None:
     """Be the child: fuzz until time is up or something is found."""
-    import atheris  # type: ignore[import-not-found,unused-ignore]
+    import atheris
 
     # kernels are compiled by numba, which cannot read instrumented code
     with atheris.instrument_imports(include=INSTRUMENTED[kind], exclude=["diffgbm.persistence._forest_kernels"]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def text() -> str:
     return "\n".join(parts)
 
 
-def table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
+def table(head: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> str:
     """Return a table in Markdown; numbers with commas."""
     shown = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
     body = [head, tuple("---" for _ in head), *shown]
@@ -41,8 +42,9 @@ def _inputs() -> str:
     found = lines("inputs")
     if not found:
         return "## Tables\n\nNo figures are recorded yet of the tables that `tests/hardening` makes up.\n"
-    rows = [(f"`{line['test']}`", line["inputs"], line.get("answered", 0), line.get("refused", 0)) for line in found]
-    rows.append(("all", *(sum(row[k] for row in rows) for k in (1, 2, 3))))
+    counts = [tuple(int(line.get(key, 0)) for key in ("inputs", "answered", "refused")) for line in found]
+    rows = [(f"`{line['test']}`", *count) for line, count in zip(found, counts, strict=True)]
+    rows.append(("all", *(sum(column) for column in zip(*counts, strict=True))))
     said = (
         "Tables of every kind that `tests/hardening` makes up (`DIFFGBM_HARDEN=3 pytest tests/hardening`): each is\n"
         "answered, with finite numbers in the right shape and order, or refused by an error that names the argument.\n"

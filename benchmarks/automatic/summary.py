@@ -163,11 +163,13 @@ class Fits:
     @classmethod
     def of(cls, records: Sequence[Record]) -> Fits:
         """Take the lines of each kind."""
-        whole, unrepeated = (
-            [Lines.of(records, preset, deduplicated=without) for preset in ("best", "fast")]
-            for without in (False, True)
+        return cls(
+            best=Lines.of(records, "best"),
+            fast=Lines.of(records, "fast"),
+            best_unrepeated=Lines.of(records, "best", deduplicated=True),
+            fast_unrepeated=Lines.of(records, "fast", deduplicated=True),
+            plain=Lines.of(records, "best", "no_selection", deduplicated=True),
         )
-        return cls(*whole, *unrepeated, Lines.of(records, "best", "no_selection", True))
 
 
 def geometric_mean(values: Iterable[float]) -> float:

@@ -58,7 +58,7 @@ def _index(leaves: Leaves) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
 
 
 @kernel
-def _block(members, starts, y, query, k, out):  # type: ignore[no-untyped-def]
+def _block(members: NDArray[np.int32], starts: NDArray[np.int64], y: Array, query: Leaves, k: int, out: Array) -> None:
     """Fill ``out`` with the variances of a block of query rows."""
     n_trees, n = members.shape
     n_leaves = starts.shape[1] - 1
@@ -76,7 +76,7 @@ def _block(members, starts, y, query, k, out):  # type: ignore[no-untyped-def]
             counts[affinity[i]] += 1
         threshold, above = n_trees, 0
         while above + counts[threshold] < k:
-            above += counts[threshold]
+            above += int(counts[threshold])
             threshold -= 1
         shared = (k - above) / counts[threshold]
         mean = 0.0

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.families.base import EXTERNAL_TRIALS, Array, Family, Model, need
+from benchmarks.families.base import EXTERNAL_TRIALS, Family, Model, need
 from benchmarks.protocol import Seeds
 from diffgbm._util.parallel import n_threads
+from diffgbm._util.types import Array
 from diffgbm.tuning.search_spaces import Choice, Integer, Range, Real, suggest
 
 if TYPE_CHECKING:
@@ -138,8 +139,15 @@ class Card:
         def squares(chosen: Tensor) -> Tensor:
             return (network(inputs[chosen])[..., 0] - response[chosen]).square().mean(dim=1)
 
-        options = {"epochs": self.max_epochs, "learning_rate": self.learning_rate}
-        train(network, squares, lambda: squares(rows.valid), rows, generator=generator, **options)
+        train(
+            network,
+            squares,
+            lambda: squares(rows.valid),
+            rows,
+            generator=generator,
+            epochs=self.max_epochs,
+            learning_rate=self.learning_rate,
+        )
         return network
 
     def _train_noise(self, conditions: Tensor, residual: Tensor, rows: Rows, generator: torch.Generator) -> Networks:
@@ -161,14 +169,14 @@ class Card:
 
         held_out = rows.valid.repeat(1, VALIDATION_COPIES)
         held_out_noise = noise_for(held_out)
-        options = {"epochs": self.diffusion_epochs, "learning_rate": self.learning_rate}
         train(
             network,
             lambda chosen: squares(chosen, *noise_for(chosen)),
             lambda: squares(held_out, *held_out_noise),
             rows,
             generator=generator,
-            **options,
+            epochs=self.diffusion_epochs,
+            learning_rate=self.learning_rate,
         )
         return network
 

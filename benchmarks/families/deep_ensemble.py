@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.families.base import EXTERNAL_TRIALS, Array, Family, Model, need
+from benchmarks.families.base import EXTERNAL_TRIALS, Family, Model, need
 from benchmarks.protocol import Seeds
 from diffgbm._util.parallel import n_threads
+from diffgbm._util.types import Array
 from diffgbm.tuning.search_spaces import Choice, Integer, Range, Real, suggest
 
 if TYPE_CHECKING:

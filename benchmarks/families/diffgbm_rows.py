@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.families.base import DIFFUSION_TRIALS, Array, Family, Model
+from benchmarks.families.base import DIFFUSION_TRIALS, Family, Model
 from benchmarks.protocol import Seeds
 from diffgbm import DiffGBM
+from diffgbm._util.types import Array
 from diffgbm.tuning.search_spaces import CORNERS, SPACES
 
 

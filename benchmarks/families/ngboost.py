@@ -8,8 +8,9 @@ from typing import Any
 
 from sklearn.base import clone
 
-from benchmarks.families.base import EXTERNAL_TRIALS, Array, Family, Model, need, normal_samples
+from benchmarks.families.base import EXTERNAL_TRIALS, Family, Model, need, normal_samples
 from benchmarks.protocol import Seeds
+from diffgbm._util.types import Array
 from diffgbm.tuning.search_spaces import Integer, Range, Real, suggest
 
 RANGES: dict[str, Range] = {

@@ -19,9 +19,10 @@ import lightgbm as lgb
 import numpy as np
 from scipy.special import ndtri
 
-from benchmarks.families.base import EXTERNAL_TRIALS, Array, Family, Model
+from benchmarks.families.base import EXTERNAL_TRIALS, Family, Model
 from benchmarks.protocol import Seeds
 from diffgbm._util.parallel import n_threads
+from diffgbm._util.types import Array
 from diffgbm.tuning.search_spaces import Integer, Range, Real, suggest
 
 RANGES: dict[str, Range] = {

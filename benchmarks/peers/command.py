@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.datasets import DATA_SETS, ROOT, Table, add_data_dir, data_directory, load
+from benchmarks.datasets import DATA_SETS, ROOT, add_data_dir, data_directory, load
 from benchmarks.peers.jobs import KEY, Cell, run_cell
 from benchmarks.peers.recipes import PACKAGES, RECIPES, TREEFFUSER
 from benchmarks.peers.table import report
 from benchmarks.protocol import cap_test_rows, split
 from benchmarks.records import append, latest
+from benchmarks.table_files import Table
 
 RESULTS = ROOT / "benchmarks" / "results"
 

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.datasets import ROOT, Table
+from benchmarks.datasets import ROOT
 from benchmarks.peers.environments import PeerError, python_of
 from benchmarks.peers.recipes import BOOSTING, PACKAGES, RECIPES, Package, constructor_arguments, sample_arguments
 from benchmarks.protocol import N_FOLDS, Fold, prepare, seeds
+from benchmarks.table_files import Table
 from diffgbm.metrics.scores import coverage, crps
 
 RUNNER = Path(__file__).with_name("runner.py")

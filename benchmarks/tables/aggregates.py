@@ -22,7 +22,7 @@ from benchmarks.tables.paper_values import (
     TIMING,
     PaperTable,
 )
-from benchmarks.tables.value import Column, Number, Page, Table, fixed, significant
+from benchmarks.tables.value import Column, Entry, Number, Page, Table, fixed, significant
 from diffgbm._util.types import Array
 
 KS_LEVEL = 0.05
@@ -175,7 +175,7 @@ def _table(block: Block, spec: Spec, place: int) -> Table:
     order = _order(block, spec)
     families = [block.families[i] for i in order]
     numbers = [item.compute(block)[order] for item in spec.items]
-    rows = tuple(
+    rows: tuple[tuple[Entry, ...], ...] = tuple(
         (
             long(family),
             *(Number(float(n[i]), _paper(spec, family, item)) for item, n in zip(spec.items, numbers, strict=True)),

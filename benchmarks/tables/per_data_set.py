@@ -19,7 +19,7 @@ from benchmarks.tables.paper_values import (
     PER_DATA_SET,
     PaperTable,
 )
-from benchmarks.tables.value import MISSING, Column, Number, Page, Table, fixed, significant
+from benchmarks.tables.value import MISSING, Column, Entry, Number, Page, Table, fixed, significant
 
 THREE = ("published", "score_flex_sde", "flow_vp")
 _DASH = f"A dash ({MISSING}): the family has no result; bold is the best of a data set."
@@ -62,7 +62,7 @@ def crpss_page(results: Results) -> Page:
         Column("Train rows", lambda n: f"{n:,.0f}"),
         *(Column(short(family), fixed(3), "max", group="CRPSS ↑") for family in shown),
     )
-    body = tuple(
+    body: tuple[tuple[Entry, ...], ...] = tuple(
         (
             row.data_sets[0],
             Number(train_rows(row), _other_size(row)),
@@ -104,7 +104,7 @@ def extended_page(results: Results) -> Page:
     columns = [Column("Data set", align="l"), Column("best margin", align="l")]
     for group, _, form, _ in blocks_of_columns:
         columns += [Column(short(family), form, "min", group=group) for family in THREE]
-    body = []
+    body: list[tuple[Entry, ...]] = []
     for row in rows:
         data_set = row.data_sets[0]
         entries = [
@@ -132,7 +132,7 @@ def crps_page(results: Results) -> Page:
         Column("Data set", align="l"),
         *(Column(short(family), significant(4), "min", group="CRPS ↓") for family in shown),
     )
-    body = tuple(
+    body: tuple[tuple[Entry, ...], ...] = tuple(
         (
             row.data_sets[0],
             *(Number(value(row, f, metric("crps")), EXTENDED_CRPS.get(row.data_sets[0], f)) for f in shown),

@@ -12,7 +12,7 @@ from benchmarks.tables.blocks import Block, blocks, panel
 from benchmarks.tables.cells import Results
 from benchmarks.tables.labels import HEADLINE_FAMILIES, listed, long
 from benchmarks.tables.paper_values import SIZES
-from benchmarks.tables.value import Column, Number, Page, Table, fixed
+from benchmarks.tables.value import Column, Entry, Number, Page, Table, fixed
 
 LIMITS = (("small", 0, 1_000), ("medium", 1_000, 10_000), ("large", 10_000, math.inf))
 """Training rows of each group: above the first number, at most the second."""
@@ -42,7 +42,7 @@ def _table(block: Block, place: int) -> Table:
     members = groups(block)
     columns = [Column("Family", align="l")]
     columns += [Column(f"{name} ({len(own)})", fixed(3), "max") for name, own in members.items()]
-    rows = []
+    rows: list[tuple[Entry, ...]] = []
     for family, values in zip(block.families, crpss, strict=True):
         by_size = [[v for v, d in zip(values, block.data_sets, strict=True) if d in own] for own in members.values()]
         means = [float(np.mean(own)) if own else math.nan for own in by_size]
