@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -370,3 +371,48 @@ def test_a_warning_is_one_line(tmp_path, run):
     assert re.fullmatch(
         r"diffgbm: warning: residualize and first_stage_features need at least 80 rows and got 50.*\n", complaint
     )
+
+
+# what is written
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (["fit", "t.csv", "--target", "price", "-o", "t.csv"], "t.csv"),
+        (["fit", "t.csv", "--target", "price", "-o", "link.csv"], "t.csv"),
+        (["tune", "t.csv", "--target", "price", "-o", "t.csv"], "t.csv"),
+        (["tune", "t.csv", "--target", "price", "-o", "m", "--storage", "t.csv"], "t.csv"),
+        (["predict", "one.csv", "t.csv", "-o", "t.csv"], "t.csv"),
+        (["predict", "one.csv", "t.csv", "-o", "one.csv"], "one.csv"),
+        (["sample", "one.csv", "t.csv", "-o", "link.csv"], "t.csv"),
+        (["report", "one.csv", "t.csv", "-o", "t.csv"], "t.csv"),
+        (["report", "one.csv", "t.csv", "-o", "one.csv"], "one.csv"),
+        (["report", "one.csv", "t.csv", "-o", "train.csv", "--train", "train.csv"], "train.csv"),
+    ],
+)
+def test_no_command_writes_over_its_input(words, kept, folder, tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    houses(60).to_csv("t.csv", index=False)
+    houses(60).to_csv("train.csv", index=False)
+    Path("one.csv").write_bytes((folder / "one.dgbm").read_bytes())  # a name that both a model and a table may have
+    Path("link.csv").symlink_to("t.csv")
+    before = Path(kept).read_bytes()
+    code, said, complaint = run(*words)
+    assert (code, said) == (2, "")
+    assert re.fullmatch(rf"diffgbm: .* is the input {kept}: give the output another name\.\n", complaint)
+    assert Path(kept).read_bytes() == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pipe of POSIX")
+def test_fit_writes_to_a_pipe(folder, tmp_path, run):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    words = ("--target", "price", "--drop", "id", "--drop", "days", "--jobs", 1, *SETTINGS)
+    assert run("fit", folder / "houses.csv", *words, "-q", "-o", pipe) == (0, "", "")
+    reader.join()
+    assert read == [(folder / "one.dgbm").read_bytes()]
+    assert pipe.is_fifo()

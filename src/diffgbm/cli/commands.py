@@ -92,7 +92,7 @@ def fit(
     """
     started = time.perf_counter()
     silence(quiet)
-    check_folder(output)
+    check_folder(output, table)
     verbose = int(not quiet and not as_json)
     model = estimator_of(recipe, preset, time_limit, option, seed=seed, jobs=jobs, verbose=verbose)
     X, y = training_table(table, target, drop)
@@ -128,7 +128,7 @@ def tune(
     """
     started = time.perf_counter()
     silence(quiet)
-    check_folder(output)
+    check_folder(output, table)
     need("optuna")
     fixed = settings(option)
     search = DiffGBMCV(
@@ -140,7 +140,7 @@ def tune(
         else None,
         timeout=seconds("--minutes", minutes, 60.0),
         cv=None if folds is None else check_count("--folds", folds, 2),
-        storage=None if storage is None else check_folder(storage),
+        storage=None if storage is None else check_folder(storage, table, output),
         estimator_params=fixed,
         n_jobs=jobs,
         seed=check_count("--seed", seed, 0),
@@ -176,6 +176,7 @@ def predict(
 ) -> None:
     """Write means, quantiles, intervals or probabilities of each row; mean and 90% interval if nothing is asked."""
     silence(quiet)
+    check_output(output, model, table)
     levels = None if quantiles is None else quantile_levels(quantiles)
     if interval is not None and not 0.0 < interval < 1.0:
         raise TableFileError(f"--interval must lie between 0 and 1, e.g. .9; got {interval:g}.")
@@ -218,6 +219,7 @@ def sample(
 ) -> None:
     """Draw samples for each row: columns s0, s1, ..."""
     silence(quiet)
+    check_output(output, model, table)
     check_count("--samples", n, 1)
     check_count("--seed", seed, 0)
     loaded = loaded_model(model, trust, jobs)
@@ -276,7 +278,7 @@ def report(
 ) -> None:
     """Write what a model is worth on a table that holds the target: one HTML file that needs no network."""
     silence(quiet)
-    check_folder(output)
+    check_folder(output, model, table, *([] if train is None else [train]))
     for option, value, low in (("--importance-rows", importance_rows, 2), ("--repeats", repeats, 1)):
         check_count(option, value, low)
     check_count("--rows-shown", rows_shown, 1)
@@ -350,7 +352,6 @@ def transform(
     as_json: bool,
 ) -> None:
     """Write ``columns`` of a table's features piece by piece into ``output``, and say so."""
-    check_output(output)
     rows = 0
     with write_table(output) as writer, progress_bar(None, "rows", not (quiet or as_json), "row") as bar:
         for X, piece in pieces(model, table, rows_at_once(model, numbers), keep):

@@ -273,7 +273,7 @@ def write_table(path: Path) -> Iterator[TableWriter]:
             writer.close()
 
 
-def check_output(path: Path) -> None:
-    """Refuse a file that could not be written, before any work is done for it."""
+def check_output(path: Path, *inputs: Path) -> None:
+    """Refuse a file that could not be written, or that is one of the inputs, before any work is done for it."""
     kind_of(path)
-    check_folder(path)
+    check_folder(path, *inputs)
