@@ -123,3 +123,59 @@ def test_hashed_numbers_are_uniform_and_those_of_two_keys_unrelated():
     assert set(splits.hashed_folds(np.arange(n), 5, 1)) == set(range(5))
     assert abs(splits.hashed_holdout(np.arange(n), 0.2, 1).mean() - 0.2) < error
     assert not splits.hashed_holdout(np.arange(n), 0.0, 1).any()
+
+
+LABELS = np.repeat(np.arange(30), np.arange(30) % 4 + 1)[np.random.default_rng(0).permutation(74)]
+"""Labels of 74 rows of 30 records."""
+
+
+def assert_whole(split, records=LABELS):
+    assert_divides(split, len(records))
+    assert not set(records[split[0]]) & set(records[split[1]])
+    assert all(len(part) for part in split)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_split_divides_a_record(seed):
+    n = len(LABELS)
+    folds = splits.k_folds(n, 5, seed, LABELS)
+    assert len(folds) == 5
+    np.testing.assert_array_equal(np.sort(np.concatenate([out for _, out in folds])), np.arange(n))
+    for split in folds:
+        assert_whole(split)
+    assert_whole(splits.holdout(n, 0.2, seed, LABELS))
+    assert_whole(splits.paper_holdout(n, seed, LABELS))
+    assert_whole(splits.subsample(n, 20, seed, records=LABELS))
+    for bags in (1, 4):
+        for split in splits.bag_splits(n, bags, 0.2, seed, True, records=LABELS):
+            assert_whole(split)
+    numbers = splits.fold_numbers(n, 5, seed, LABELS)
+    assert all(len(set(numbers[LABELS == label])) == 1 for label in range(30))
+    assert set(numbers) == set(range(5))
+
+
+def test_a_part_of_the_records_holds_about_as_many_rows_as_are_asked_for():
+    chosen, _ = splits.subsample(len(LABELS), 20, 0, records=LABELS)
+    assert 20 <= len(chosen) < 20 + 4
+
+
+def test_more_folds_than_records_are_as_many_as_records():
+    assert len(splits.k_folds(6, 5, 0, np.array([0, 0, 1, 1, 2, 2]))) == 3
+
+
+def test_each_row_its_own_record_is_no_records_at_all():
+    own = np.arange(40)
+    for plain, labelled in zip(splits.k_folds(40, 4, 1), splits.k_folds(40, 4, 1, own), strict=True):
+        np.testing.assert_array_equal(plain[1], labelled[1])
+    np.testing.assert_array_equal(splits.fold_numbers(40, 3, 2), splits.fold_numbers(40, 3, 2, own))
+
+
+def test_labels_of_a_part_are_numbered_without_gaps():
+    np.testing.assert_array_equal(splits.part_of_records(np.array([5, 3, 5, 9, 3]), [0, 3, 2]), [0, 1, 0])
+    assert splits.part_of_records(None, [0]) is None
+
+
+def test_splitters_get_records_as_groups():
+    found = splits.cross_validation_splits(GroupKFold(3), np.zeros((len(LABELS), 1)), np.zeros(len(LABELS)), 0, LABELS)
+    for split in found:
+        assert_whole(split)

@@ -1,8 +1,9 @@
 """Every split of the rows is decided here: which rows a model learns from, and which are held out.
 
 A split is a pair of index arrays: rows to learn from, rows held out. Functions of a number of rows and a seed serve
-tables in memory. Functions of positions and a key serve tables in partitions: they hash a row's position in the whole
-table, so that a row's part does not depend on how the table is partitioned.
+tables in memory; with ``records``, labels of rows that are records of the same thing, no split divides a record.
+Functions of positions and a key serve tables in partitions: they hash a row's position in the whole table, so that a
+row's part does not depend on how the table is partitioned.
 """
 
 from __future__ import annotations
@@ -26,19 +27,28 @@ PAPER_FOLDS = 6
 """Folds of the paper's protocol, of which the first is held out."""
 
 
-def k_folds(n_rows: int, k: int, seed: int) -> list[Split]:
-    """Return ``k`` shuffled folds: each row is held out once."""
-    return list(KFold(k, shuffle=True, random_state=seed).split(np.arange(n_rows)))
+def k_folds(n_rows: int, k: int, seed: int, records: Integers | None = None) -> list[Split]:
+    """Return ``k`` shuffled folds, at most one for each record: each row is held out once."""
+    n_units = n_rows if records is None else count_records(records)
+    folds = KFold(min(k, n_units), shuffle=True, random_state=seed).split(np.arange(n_units))
+    return [_rows_of(split, records) for split in folds]
 
 
-def holdout(n_rows: int, share: float, seed: int) -> Split:
-    """Hold out a random ``share`` of the rows; both parts are in random order."""
-    train, held_out = train_test_split(np.arange(n_rows), test_size=share, random_state=seed)
-    return train, held_out
+def holdout(n_rows: int, share: float, seed: int, records: Integers | None = None) -> Split:
+    """Hold out a random ``share`` of the rows (or records); without records both parts are in random order."""
+    n_units = n_rows if records is None else count_records(records)
+    train, held_out = train_test_split(np.arange(n_units), test_size=share, random_state=seed)
+    return _rows_of((train, held_out), records)
 
 
 def bag_splits(
-    n_rows: int, n_bags: int, eval_percent: float, seed: int, stopping: bool, ordered: bool = False
+    n_rows: int,
+    n_bags: int,
+    eval_percent: float,
+    seed: int,
+    stopping: bool,
+    ordered: bool = False,
+    records: Integers | None = None,
 ) -> list[Split]:
     """Return the split of each bag, in the table's order if ``ordered``.
 
@@ -46,34 +56,63 @@ def bag_splits(
     of ``1 / n_bags`` each, so that every row is held out once.
     """
     if n_bags > 1:
-        return k_folds(n_rows, min(n_bags, n_rows), seed)
+        return k_folds(n_rows, min(n_bags, n_rows), seed, records)
     if not stopping:
         rows = np.arange(n_rows)
         return [(rows, rows[:0])]
-    train, held_out = holdout(n_rows, eval_percent, seed)
+    train, held_out = holdout(n_rows, eval_percent, seed, records)
     return [(np.sort(train), np.sort(held_out))] if ordered else [(train, held_out)]
 
 
-def subsample(n_rows: int, size: int, seed: Seed, *, ordered: bool = True) -> Split:
-    """Draw ``size`` rows without replacement; return them and the rest, in the table's order or at random."""
+def subsample(n_rows: int, size: int, seed: Seed, *, ordered: bool = True, records: Integers | None = None) -> Split:
+    """Draw ``size`` rows without replacement; return them and the rest, in the table's order or at random.
+
+    With ``records`` whole records are drawn, as many as are needed for ``size`` rows.
+    """
+    if records is not None:
+        order = np.random.default_rng(seed).permutation(count_records(records))
+        n_drawn = int(np.searchsorted(np.cumsum(np.bincount(records)[order]), size)) + 1
+        return _rows_of((order[:n_drawn], order[n_drawn:]), records)
     order = np.random.default_rng(seed).permutation(n_rows)
     chosen, rest = order[:size], order[size:]
     return (np.sort(chosen), np.sort(rest)) if ordered else (chosen, rest)
 
 
-def fold_numbers(n_rows: int, k: int, seed: Seed) -> Rows:
+def fold_numbers(n_rows: int, k: int, seed: Seed, records: Integers | None = None) -> Rows:
     """Assign each row to one of ``k`` folds of nearly equal size: shape (n,), values 0 to ``k - 1``."""
+    if records is not None:
+        return fold_numbers(count_records(records), k, seed)[records]
     return np.random.default_rng(seed).permutation(n_rows) % k
 
 
-def paper_holdout(n_rows: int, seed: int) -> Split:
+def paper_holdout(n_rows: int, seed: int, records: Integers | None = None) -> Split:
     """Deal a permutation of the rows to ``PAPER_FOLDS`` folds in turn; hold out the first, the paper's fold 0."""
-    held_out = np.zeros(n_rows, dtype=bool)
-    held_out[np.random.default_rng(seed).permutation(n_rows)[::PAPER_FOLDS]] = True
-    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
+    n_units = n_rows if records is None else count_records(records)
+    held_out = np.zeros(n_units, dtype=bool)
+    held_out[np.random.default_rng(seed).permutation(n_units)[::PAPER_FOLDS]] = True
+    return _rows_of((np.flatnonzero(~held_out), np.flatnonzero(held_out)), records)
 
 
-def cross_validation_splits(cv: Any, X: Array, y: Any, seed: int) -> tuple[Split, ...]:
+def count_records(records: Integers) -> int:
+    """Return the number of records that rows with these labels (n,), 0 to the number less one, are of."""
+    return int(records.max()) + 1
+
+
+def part_of_records(records: Integers | None, rows: Any) -> Integers | None:
+    """Return the labels of some rows, numbered from 0 without gaps."""
+    return None if records is None else np.unique(records[rows], return_inverse=True)[1]
+
+
+def _rows_of(split: Split, records: Integers | None) -> Split:
+    """Turn a split of records into one of their rows, in the table's order; without records it is one of rows."""
+    if records is None:
+        return split
+    held_out = np.zeros(count_records(records), dtype=bool)
+    held_out[split[1]] = True
+    return np.flatnonzero(~held_out[records]), np.flatnonzero(held_out[records])
+
+
+def cross_validation_splits(cv: Any, X: Array, y: Any, seed: int, records: Integers | None = None) -> tuple[Split, ...]:
     """Return the splits that ``cv`` asks for.
 
     Parameters
@@ -87,13 +126,15 @@ def cross_validation_splits(cv: Any, X: Array, y: Any, seed: int) -> tuple[Split
         Responses, for splitters that use them.
     seed : int
         Seed of ``paper_holdout`` and of the folds.
+    records : ndarray of shape (n,) or None
+        Labels of rows that stay together; a splitter gets them as its groups.
     """
     n = len(X)
     if cv is None:
-        return (paper_holdout(n, seed),)
+        return (paper_holdout(n, seed, records),)
     if isinstance(cv, (int, np.integer)):
-        return tuple(k_folds(n, check_count("cv", cv, 2), seed))
-    pairs = cv.split(X, y) if hasattr(cv, "split") else cv
+        return tuple(k_folds(n, check_count("cv", cv, 2), seed, records))
+    pairs = cv.split(X, y, records) if hasattr(cv, "split") else cv
     try:
         splits = tuple((np.arange(n)[train], np.arange(n)[test]) for train, test in pairs)
     except (TypeError, ValueError, IndexError) as error:
