@@ -30,7 +30,8 @@ PAPER_FOLDS = 6
 def k_folds(n_rows: int, k: int, seed: int, records: Integers | None = None) -> list[Split]:
     """Return ``k`` shuffled folds, at most one for each record: each row is held out once."""
     n_units = n_rows if records is None else count_records(records)
-    folds = KFold(min(k, n_units), shuffle=True, random_state=seed).split(np.arange(n_units))
+    k = k if records is None else min(k, n_units)
+    folds = KFold(k, shuffle=True, random_state=seed).split(np.arange(n_units))
     return [_rows_of(split, records) for split in folds]
 
 
