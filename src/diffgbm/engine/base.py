@@ -23,6 +23,11 @@ class Integrator(Protocol):
 class Engine(Protocol):
     """A fitted forest that can be integrated and looked at."""
 
+    @property
+    def n_outputs(self) -> int:
+        """Number of response coordinates ``d``."""
+        ...
+
     def prepare(self, steps: StepTable) -> Integrator:
         """Do all work that depends on the forest and the steps, but not on rows."""
         ...

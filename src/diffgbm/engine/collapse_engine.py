@@ -68,6 +68,11 @@ class CollapseEngine:
 
     fields: Sequence[VectorForest]
 
+    @property
+    def n_outputs(self) -> int:
+        """Number of response coordinates ``d``."""
+        return self.fields[0].n_outputs
+
     def prepare(self, steps: StepTable) -> Mixture:
         """Prune the forests for the steps."""
         return Mixture([field.prepare(steps) for field in self.fields])

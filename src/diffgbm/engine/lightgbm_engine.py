@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,10 +10,9 @@ import numpy as np
 
 from diffgbm._util.types import Array
 from diffgbm.engine.base import Mixture
-from diffgbm.engine.low_discrepancy import roughly_sorted, spread_noise
-from diffgbm.engine.random import normals, positions
 from diffgbm.engine.steps import Draws, StepTable
 from diffgbm.engine.stored import AnyBooster
+from diffgbm.engine.trajectories import states
 
 Group = Sequence[AnyBooster]
 """One booster for each response coordinate."""
@@ -68,26 +68,8 @@ class LightGBMIntegrator:
 
     def integrate(self, X: Array, draws: Draws, offset: int, stride: int) -> Array:
         """Return samples ``offset, offset + stride, ...`` of each row: shape (rows, samples, d)."""
-        d, steps = self.n_outputs, self.steps
-        rows, samples = positions(draws, X.shape[0], offset, stride)
-        if draws.start is None:
-            start = normals(draws.key, rows, samples, 0, d)
-        else:
-            start = np.broadcast_to(draws.start[offset::stride], (len(rows), len(samples), d))
-        y = steps.start * start
-        spread = spread_noise(len(samples), steps.n_steps) if draws.spread else None
-        for k in range(steps.n_steps):
-            h, e, w = steps.size[k], steps.noise[k], steps.corrector[k]
-            noise: Array | float = 0.0
-            if e and spread is not None:
-                y = roughly_sorted(y[:, :, 0])[:, :, None]
-                noise = e * spread.normals[k][:, None]
-            elif e:
-                noise = e * normals(draws.key, rows, samples, k + 1, d)
-            drift = self.drift(X, y, k)
-            ahead = y + h * drift + noise
-            y = ahead if w == 0 else y + h * ((1 - w) * drift + w * self.drift(X, ahead, k + 1)) + noise
-        return y
+        knots = states(lambda y, k: self.drift(X, y, k), self.steps, draws, len(X), self.n_outputs, offset, stride)
+        return deque(knots, maxlen=1)[0]
 
     def fill(self, X: Array, draws: Draws, out: Array, offset: int, stride: int) -> None:
         """Write samples ``offset, offset + stride, ...`` of each row into ``out`` (rows, n_samples, d)."""
@@ -110,6 +92,11 @@ class LightGBMEngine:
     """
 
     fields: Sequence[LightGBMField]
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of response coordinates ``d``."""
+        return self.fields[0].n_outputs
 
     def prepare(self, steps: StepTable) -> Mixture:
         """Bind the boosters to the steps."""
