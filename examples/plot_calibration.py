@@ -12,7 +12,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
 
 from diffgbm import ConformalDiffGBM, DiffGBM, metrics
-from diffgbm.plotting import coverage_by_spread, pit_histogram, reliability
+from diffgbm.plotting import coverage_by_iqr, pit_histogram, reliability
 
 X, y = load_diabetes(return_X_y=True)
 X, X_new, y, y_new = train_test_split(X, y, test_size=0.4, random_state=0)
@@ -28,7 +28,7 @@ distribution = eager.predict_distribution(X_new)
 figure, panels = plt.subplots(1, 3, figsize=(12.5, 4), layout="constrained")
 pit_histogram(distribution, y_new, bins=10, ax=panels[0])
 reliability(distribution, y_new, ax=panels[1])
-coverage_by_spread(distribution, y_new, bins=4, ax=panels[2])
+coverage_by_iqr(distribution, y_new, bins=4, ax=panels[2])
 panels[0].set_title("PIT: a trough says too narrow")
 panels[1].set_title("reliability: below the diagonal")
 panels[2].set_title("90% intervals, by predicted spread")

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from diffgbm import DiffGBM
-from diffgbm.metrics.scores import crps_scorer
+from diffgbm.metrics import crps_scorer
 
 X, y = load_diabetes(return_X_y=True)
 model = DiffGBM.flow(n_repeats=10, n_estimators=80, min_child_samples=50, n_jobs=1, seed=0)

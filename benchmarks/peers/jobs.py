@@ -19,7 +19,7 @@ from benchmarks.peers.environments import PeerError, python_of
 from benchmarks.peers.recipes import BOOSTING, PACKAGES, RECIPES, Package, constructor_arguments, sample_arguments
 from benchmarks.protocol import N_FOLDS, Fold, prepare, seeds
 from benchmarks.table_files import Table
-from diffgbm.metrics.scores import coverage, crps
+from diffgbm.metrics import coverage, crps
 
 RUNNER = Path(__file__).with_name("runner.py")
 SOURCE = ROOT / "src"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scoringrules
 
-from diffgbm.metrics.scores import coverage, crps
+from diffgbm.metrics import coverage, crps
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from diffgbm.diffusion.recipe import resolve
 from diffgbm.first_stage import Task
 from diffgbm.first_stage.catalogue import build
 from diffgbm.fitting.sizes import SIZES
-from diffgbm.metrics.scores import crps_scorer
+from diffgbm.metrics import crps_scorer
 from tests.auto.tiny_auto import LEAST, TINY, auto, small_trees  # noqa: F401
 from tests.conftest import toy
 

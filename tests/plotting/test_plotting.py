@@ -53,7 +53,7 @@ PICTURES = {
     "densities": lambda prediction, y, ax: plotting.densities(prediction, y=y, ax=ax),
     "pit_histogram": lambda prediction, y, ax: plotting.pit_histogram(prediction, y, ax=ax),
     "reliability": lambda prediction, y, ax: plotting.reliability(prediction, y, ax=ax),
-    "coverage_by_spread": lambda prediction, y, ax: plotting.coverage_by_spread(prediction, y, ax=ax),
+    "coverage_by_iqr": lambda prediction, y, ax: plotting.coverage_by_iqr(prediction, y, ax=ax),
     "width_against_error": lambda prediction, y, ax: plotting.width_against_error(prediction, y, ax=ax),
 }
 CHECKS = [name for name in PICTURES if name not in ("fan", "densities")]
@@ -144,7 +144,7 @@ class TestAllPictures:
     def test_one_response_must_be_chosen(self, name):
         points = np.random.default_rng(0).normal(size=(N, 32, 2))
         for prediction in (JointDistribution(points, ("a", "b")), points.swapaxes(0, 1)):
-            with pytest.raises(ValueError, match=r"choose it, as in law\['name'\]"):
+            with pytest.raises(ValueError, match=r"select it, as in dist\['name'\]"):
                 PICTURES[name](prediction, observed(), None)
         assert PICTURES[name](JointDistribution(points, ("a", "b"))["b"], observed(), None).has_data()
 
@@ -337,27 +337,27 @@ class TestCoverageBySpread:
     @pytest.mark.parametrize("prediction", [normal_distributions(), samples()], ids=["distribution", "samples"])
     @pytest.mark.parametrize("bins", [1, 5, 7])
     def test_points_are_the_coverage_of_the_groups(self, prediction, bins):
-        ax = plotting.coverage_by_spread(prediction, observed(), 0.8, bins)
+        ax = plotting.coverage_by_iqr(prediction, observed(), 0.8, bins)
         points = ax.containers[0].lines[0]
         expected = metrics.iqr_binned_coverage(prediction, observed(), 0.8, bins)
         np.testing.assert_array_equal(points.get_ydata(), expected)
         assert lines(ax, "nominal, 80%").get_ydata() == [0.8, 0.8]
 
     def test_error_bars_are_exact(self):
-        ax = plotting.coverage_by_spread(normal_distributions(), observed(), 0.5, 4)
+        ax = plotting.coverage_by_iqr(normal_distributions(), observed(), 0.5, 4)
         coverage = ax.containers[0].lines[0].get_ydata()
         for share, bar in zip(coverage, ax.containers[0].lines[2][0].get_segments(), strict=True):
             exact = binomtest(round(share * 15), 15).proportion_ci(0.95)
             np.testing.assert_allclose(bar[:, 1], [exact.low, exact.high])
 
     def test_groups_are_named_by_their_spread(self):
-        ax = plotting.coverage_by_spread(normal_distributions(), observed(), bins=2)
+        ax = plotting.coverage_by_iqr(normal_distributions(), observed(), bins=2)
         low, high = metrics.central_interval(normal_distributions(), 0.5)
         halves = (high - low).reshape(2, -1).mean(axis=1)
         assert [label.get_text() for label in ax.get_xticklabels()] == [f"{v:.3g}" for v in halves]
 
     def test_no_more_groups_than_rows(self):
-        assert len(plotting.coverage_by_spread(normal_distributions(3), observed(3), bins=9).get_xticks()) == 3
+        assert len(plotting.coverage_by_iqr(normal_distributions(3), observed(3), bins=9).get_xticks()) == 3
 
 
 class TestWidthAgainstError:

@@ -1,31 +1,34 @@
-"""Joint predictive distributions of several responses: points of the joint law, and marginals made of them."""
+"""Joint predictive distributions of several responses, as points, with their marginals."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from diffgbm import metrics
 from diffgbm._util.errors import check_count, known
+from diffgbm._util.optional import need
 from diffgbm._util.types import Array
-from diffgbm.distributions.scalar import IntervalKind, PredictiveDistribution, row_key
+from diffgbm.distributions.base import IntervalKind, append_index, row_key
+from diffgbm.distributions.joint_scores import energy_score, variogram_score
+from diffgbm.distributions.samples import Samples
+from diffgbm.distributions.scalar import PredictiveDistribution
 
 
 @dataclass(frozen=True, eq=False)
 class JointDistribution:
-    """Joint laws of ``d`` responses for ``n`` rows, as equally likely points.
+    """Joint predictive distributions of ``d`` responses for ``n`` rows, as equally likely points.
 
-    What a scalar law gives in shape (n,) this gives in shape (n, d), for each response by itself.
-    ``dist["name"]`` or ``dist.marginal(j)`` is the law of one response.
+    Methods that return shape (n,) for one response return shape (n, d) here, one column for each marginal.
+    ``dist["name"]`` or ``dist.marginal(j)`` is the distribution of one response.
 
     Attributes
     ----------
     points : ndarray of shape (n, m, d)
-        Points of each row's joint law.
+        Points of each row's joint distribution.
     names : tuple of str
         Names of the responses.
     index : object
@@ -37,13 +40,13 @@ class JointDistribution:
 
     >>> import numpy as np
     >>> from diffgbm import JointDistribution
-    >>> law = JointDistribution(np.array([[[0.0, 5.0], [1.0, 6.0], [2.0, 7.0]]]), ("price", "rent"))
-    >>> law["rent"].mean()
+    >>> dist = JointDistribution(np.array([[[0.0, 5.0], [1.0, 6.0], [2.0, 7.0]]]), ("price", "rent"))
+    >>> dist["rent"].mean()
     array([6.])
-    >>> law.correlation()[0].round(2)
+    >>> dist.correlation()[0].round(2)
     array([[1., 1.],
            [1., 1.]])
-    >>> law.expect(lambda points: points.sum(axis=-1) > 7.5)
+    >>> dist.expect(lambda points: points.sum(axis=-1) > 7.5)
     array([0.33333333])
     """
 
@@ -58,19 +61,37 @@ class JointDistribution:
         return f"JointDistribution({', '.join(self.names)}; {len(self)} rows, {self.points.shape[1]} points)"
 
     def __getitem__(self, key: Any) -> Any:
-        """Law of one response (by name), or the joint laws of some rows."""
+        """Select the distribution of one response by its name, or some of the rows."""
         if isinstance(key, str):
             return self.marginal(self.names.index(known("response", key, self.names)))
         rows = row_key(key, len(self))
         return JointDistribution(self.points[rows], self.names, None if self.index is None else self.index[rows])
 
     def marginal(self, j: int) -> PredictiveDistribution:
-        """Law of response ``j``."""
+        """Distribution of response ``j``."""
         return PredictiveDistribution.from_points(self.points[:, :, j], self.names[j], self.index)
 
+    def equally_likely_points(self) -> Array:
+        """Return the points, shape (n, m, d)."""
+        return self.points
+
+    def marginals(self) -> tuple[PredictiveDistribution, ...]:
+        """Return the distribution of each response."""
+        return tuple(self.marginal(j) for j in range(len(self.names)))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the observations: (n, d)."""
+        return len(self), len(self.names)
+
+    def append(self, others: Sequence[JointDistribution]) -> JointDistribution:
+        """Return these rows followed by those of ``others``, which have as many points."""
+        points = np.concatenate([self.points, *(other.points for other in others)])
+        return JointDistribution(points, self.names, append_index(self.index, [other.index for other in others]))
+
     def _each(self, function: Callable[[PredictiveDistribution, int], Array]) -> Array:
-        """Stack a result of each marginal behind the rows."""
-        return np.stack([function(self.marginal(j), j) for j in range(len(self.names))], axis=1)
+        """Stack a result of each marginal along a second axis."""
+        return np.stack([function(marginal, j) for j, marginal in enumerate(self.marginals())], axis=1)
 
     def mean(self) -> Array:
         """Means, shape (n, d)."""
@@ -119,9 +140,13 @@ class JointDistribution:
         return self._each(lambda distribution, j: distribution.crps(observed[:, j], low, high))
 
     def logpdf(self, y: ArrayLike) -> Array:
-        r"""Log density of the joint law at one observation for each row, shape (n,).
+        r"""Log density of the joint distribution at one observation for each row, shape (n,).
 
         A normal kernel on each point, with the row's covariance times :math:`m^{-2/(d+4)}` (Scott's rule).
+
+        References
+        ----------
+        Scott (1992), Multivariate density estimation, Wiley.
         """
         observed = self.observations(y)
         _, m, d = self.points.shape
@@ -141,17 +166,15 @@ class JointDistribution:
 
     def correlation(self) -> Array:
         """Correlation matrices, shape (n, d, d)."""
-        from diffgbm.distributions.samples import Samples
-
         return Samples(self.points.swapaxes(0, 1)).sample_correlation()
 
     def energy_score(self, y: ArrayLike) -> Array:
-        """Energy score of each row, shape (n,)."""
-        return metrics.energy_score(self.points.swapaxes(0, 1), self.observations(y))
+        """Energy score of each row, shape (n,); see ``metrics.energy_score``."""
+        return energy_score(self.points, self.observations(y))
 
     def variogram_score(self, y: ArrayLike, p: float = 0.5) -> Array:
-        """Variogram score of order ``p`` of each row, shape (n,)."""
-        return metrics.variogram_score(self.points.swapaxes(0, 1), self.observations(y), p)
+        """Variogram score of order ``p`` of each row, shape (n,); see ``metrics.variogram_score``."""
+        return variogram_score(self.points, self.observations(y), p)
 
     def expect(self, function: Callable[[Array], ArrayLike]) -> Array:
         """Expectation of a function of the joint draw: it maps points (n, m, d) to (n, m) or (n, m, ...)."""
@@ -162,22 +185,23 @@ class JointDistribution:
             )
         return result.mean(axis=1)
 
-    def sample(self, n_samples: int, seed: int | None = None) -> Array:
-        """Draw joint samples (n_samples, n, d) from the points."""
+    def sample(self, n_samples: int, seed: int | None = None, first_row: int = 0) -> Array:
+        """Draw joint samples (n_samples, n, d) from the points.
+
+        All rows use the same positions among their points, so ``first_row`` changes nothing.
+        """
         check_count("n_samples", n_samples, 1)
         rng = np.random.default_rng(np.random.SeedSequence(seed))
         chosen = rng.integers(self.points.shape[1], size=n_samples)
         return self.points[:, chosen].swapaxes(0, 1)
 
-    def to_frame(self, quantiles: Any = (0.05, 0.25, 0.5, 0.75, 0.95)) -> Any:
-        """Summarise the marginals in a pandas frame, responses on top of the columns."""
-        from diffgbm._util.optional import need
-
-        frames = {name: self.marginal(j).to_frame(quantiles) for j, name in enumerate(self.names)}
+    def to_frame(self, quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)) -> Any:
+        """Summarise the marginals in a pandas frame whose first column level is the response."""
+        frames = {marginal.name: marginal.to_frame(quantiles) for marginal in self.marginals()}
         return need("pandas").concat(frames, axis=1)
 
     def observations(self, y: ArrayLike) -> Array:
-        """Read one observation of all responses for each row."""
+        """Return one observation of all responses for each row."""
         observed = np.asarray(y, dtype=np.float64)
         if observed.shape != (len(self), len(self.names)):
             raise ValueError(f"y must have shape ({len(self)}, {len(self.names)}); got {observed.shape}.")

@@ -1,4 +1,4 @@
-"""Samples: draws of y for many rows, and what is commonly asked of them."""
+"""Samples of y for many rows, and their common statistics."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Bandwidth = float | Literal["scott", "silverman"]
 class Samples:
     """Samples of shape (n_samples, n) or (n_samples, n, d).
 
-    Every statistic is taken over the samples of each row: results have shape (n,) or (n, d), with the number of
-    quantiles in front where several are asked for.
+    Every statistic is computed over the samples of each row: results have shape (n,) or (n, d). Several quantiles add a
+    first axis.
 
     Parameters
     ----------
     input_array : array-like of shape (n_samples, n) or (n_samples, n, d)
-        What ``DiffGBM.sample`` returns.
+        The array that ``DiffGBM.sample`` returns.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Samples:
         return self._samples.max(axis=0)
 
     def sample_quantile(self, q: float | Sequence[float]) -> Array:
-        """Quantiles of each row's samples; several ``q`` go in front."""
+        """Quantiles of each row's samples; several ``q`` add a first axis."""
         return np.asarray(np.quantile(self._samples, q, axis=0))
 
     def sample_confidence_interval(self, confidence: float = 0.95) -> Array:

@@ -1,8 +1,8 @@
-r"""Predictive distributions as values: one law for each row, and everything that can be asked of it.
+r"""Predictive distributions of one response, one for each row.
 
-A law is its quantile function, piecewise linear through sorted points :math:`Q(p_j) = v_j` at levels shared by all
-rows. That makes it a mixture of uniform laws, so that mean, variance, distribution function and CRPS are exact sums,
-quantiles never cross, and point masses are simply points that coincide.
+A distribution is its quantile function, piecewise linear through sorted points :math:`Q(p_j) = v_j` at levels shared by
+all rows. It is a mixture of uniform distributions: mean, variance, distribution function and CRPS are exact sums,
+quantiles never cross, and a point mass is a set of points that coincide.
 """
 
 from __future__ import annotations
@@ -10,31 +10,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp, ndtr
 
 from diffgbm._util.errors import check_count, known
+from diffgbm._util.optional import need
 from diffgbm._util.types import Array
+from diffgbm.distributions.base import IntervalKind, append_index, row_key
+from diffgbm.distributions.density_plot import draw_densities
+from diffgbm.engine import normals
 
 WINDOW = 0.015
-"""Half-width, in probability, of the neighbourhood whose spread is the bandwidth of the density there, at most."""
+"""Largest half-width, in probability, of the quantile range that sets the bandwidth of the density."""
 ROWS = 1024
-"""Rows treated together where intermediate arrays are larger than the law."""
-
-IntervalKind = Literal["central", "highest_density"]
+"""Rows of a block, where intermediate arrays are larger than the distributions."""
 
 
 @dataclass(frozen=True, eq=False)
 class PredictiveDistribution:
-    """Laws of a scalar response for ``n`` rows.
+    """Predictive distributions of a scalar response for ``n`` rows.
 
     Attributes
     ----------
     values : ndarray of shape (n, m)
-        Sorted points of each row's law.
+        Sorted points of each row's distribution.
     levels : ndarray of shape (m,)
         Their probabilities, increasing, between 0 and 1.
     name : str
@@ -44,20 +46,20 @@ class PredictiveDistribution:
 
     Examples
     --------
-    Two rows, each the even law of five points:
+    Two rows, each with five equally likely points:
 
     >>> from diffgbm import PredictiveDistribution
-    >>> law = PredictiveDistribution.from_points([[0, 1, 2, 3, 4], [10, 20, 30, 40, 50]])
-    >>> law
+    >>> dist = PredictiveDistribution.from_points([[0, 1, 2, 3, 4], [10, 20, 30, 40, 50]])
+    >>> dist
     PredictiveDistribution('y', 2 rows, 5 points)
-    >>> law.mean(), law.quantile(0.5)
+    >>> dist.mean(), dist.quantile(0.5)
     (array([ 2., 30.]), array([ 2., 30.]))
-    >>> law.interval(0.6).round(2)
+    >>> dist.interval(0.6).round(2)
     array([[ 0.5,  3.5],
            [15. , 45. ]])
-    >>> law.cdf([1.0, 40.0]).round(3), law.prob_between(1.0, 3.0).round(3)
+    >>> dist.cdf([1.0, 40.0]).round(3), dist.prob_between(1.0, 3.0).round(3)
     (array([0.3, 0.7]), array([0.4, 0. ]))
-    >>> law[1].crps([30.0]).round(2)
+    >>> dist[1].crps([30.0]).round(2)
     array([4.17])
     """
 
@@ -68,7 +70,7 @@ class PredictiveDistribution:
 
     @classmethod
     def from_points(cls, points: ArrayLike, name: str = "y", index: Any = None) -> PredictiveDistribution:
-        """Make laws of equally likely points (n, m), in any order: their levels are ``(j + 1/2) / m``."""
+        """Make distributions of equally likely points (n, m), in any order, with levels ``(j + 1/2) / m``."""
         values = np.sort(np.asarray(points, dtype=np.float64), axis=1)
         m = values.shape[1]
         return cls(values, (np.arange(m) + 0.5) / m, name, index)
@@ -80,13 +82,33 @@ class PredictiveDistribution:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, rows: Any) -> PredictiveDistribution:
-        """Laws of some rows: a position, a slice, positions or a mask. A single row is still a table of one row."""
+        """Select rows by a position, a slice, positions or a mask. A single row is still a table of one row."""
         key = row_key(rows, len(self))
         index = None if self.index is None else self.index[key]
         return PredictiveDistribution(self.values[key], self.levels, self.name, index)
 
     def __repr__(self) -> str:
         return f"PredictiveDistribution({self.name!r}, {len(self)} rows, {len(self.levels)} points)"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the observations: (n,)."""
+        return self.values.shape[:1]
+
+    def equally_likely_points(self) -> Array:
+        """Return as many equally likely points of each row as it has levels, shape (n, m, 1)."""
+        m = len(self.levels)
+        return self.quantile((np.arange(m) + 0.5) / m)[:, :, None]
+
+    def marginals(self) -> tuple[PredictiveDistribution, ...]:
+        """Return the distribution of each response: this one."""
+        return (self,)
+
+    def append(self, others: Sequence[PredictiveDistribution]) -> PredictiveDistribution:
+        """Return these rows followed by those of ``others``, which have the same levels."""
+        values = np.concatenate([self.values, *(other.values for other in others)])
+        index = append_index(self.index, [other.index for other in others])
+        return PredictiveDistribution(values, self.levels, self.name, index)
 
     @cached_property
     def _knots(self) -> tuple[Array, Array]:
@@ -119,14 +141,14 @@ class PredictiveDistribution:
     def quantile(self, q: ArrayLike) -> Array:
         """Quantiles ``Q(q)``: shape (n,) for one level, (n, k) for ``k`` levels or for levels (n, k) of each row."""
         levels = np.asarray(q, dtype=np.float64)
-        own = levels.ndim == 2 and len(levels) == len(self)
-        if (levels.ndim > 1 and not own) or not np.all((levels >= 0.0) & (levels <= 1.0)):
+        per_row = levels.ndim == 2 and len(levels) == len(self)
+        if (levels.ndim > 1 and not per_row) or not np.all((levels >= 0.0) & (levels <= 1.0)):
             raise ValueError(
                 "quantile levels must be one number or a list of numbers between 0 and 1, or such a list for each "
                 f"of the {len(self)} rows; got {q!r}."
             )
         v, p = self._knots
-        if own:
+        if per_row:
             return np.array([np.interp(u, p, row) for u, row in zip(levels, v, strict=True)]).reshape(levels.shape)
         j = np.clip(np.searchsorted(p, levels, side="right") - 1, 0, len(p) - 2)
         part = (levels - p[j]) / (p[j + 1] - p[j])
@@ -155,7 +177,7 @@ class PredictiveDistribution:
         return 1.0 - self.cdf(y)
 
     def pit(self, y: ArrayLike) -> Array:
-        """Probability integral transform ``cdf(y)`` of one observation for each row: uniform if the laws are right."""
+        """Probability integral transform ``cdf(y)`` of the observations (n,): uniform under calibration."""
         return self.cdf(self.observations(y))
 
     def prob_between(self, low: ArrayLike, high: ArrayLike) -> Array:
@@ -165,7 +187,7 @@ class PredictiveDistribution:
     def interval(self, coverage: float = 0.9, kind: IntervalKind = "central") -> Array:
         """Interval of probability ``coverage``: lower and upper ends, shape (n, 2).
 
-        ``"central"`` leaves the same probability out on both sides; ``"highest_density"`` is the shortest interval.
+        ``"central"`` leaves the same probability out on both sides, ``"highest_density"`` is the shortest interval.
         """
         if not 0.0 < coverage < 1.0:
             raise ValueError(f"coverage must lie between 0 and 1; got {coverage!r}.")
@@ -179,7 +201,12 @@ class PredictiveDistribution:
     def crps(self, y: ArrayLike, low: float = -np.inf, high: float = np.inf) -> Array:
         r"""Continuous ranked probability score of each row, exact.
 
-        :math:`\int (F(u) - 1\{u \ge y\})^2 du`, from ``low`` to ``high`` if only a part of the line matters.
+        :math:`\int (F(u) - 1\{u \ge y\})^2 du`, integrated from ``low`` to ``high``.
+
+        References
+        ----------
+        Matheson & Winkler (1976), Scoring rules for continuous probability distributions, Management Science 22.
+        Gneiting & Raftery (2007), Strictly proper scoring rules, prediction, and estimation, JASA 102.
         """
         observed = self.observations(y)
         knots, p = self._knots
@@ -187,7 +214,7 @@ class PredictiveDistribution:
         for i in range(0, len(self), ROWS):
             v, t = knots[i : i + ROWS], observed[i : i + ROWS, None]
             left, right = np.clip(v[:, :-1], low, high), np.clip(v[:, 1:], low, high)
-            # each piece of the law lies below y up to here, and above it from here on
+            # each segment lies below y up to here, and above it from here on
             here = np.clip(t, left, right)
             first, at, last = (_between(u, v[:, :-1], v[:, 1:], p[:-1], p[1:]) for u in (left, here, right))
             below = (here - left) * _squares(first, at)
@@ -205,33 +232,33 @@ class PredictiveDistribution:
     def logpdf(self, y: ArrayLike) -> Array:
         r"""Log density :math:`\log \sum_j m_j\, N(y;\, v_j,\, h_j^2)`, with ``y`` as in ``cdf``.
 
-        A law carried by trees has corners and small gaps; its density is therefore smoothed over neighbourhoods,
-        ``h_j = (Q(p_j + w_j) - Q(p_j - w_j)) / 2``, that hold 3% of the probability, less in the tails, and four points
-        at least. It follows the law's own scale everywhere, is positive on the whole line, and with 256 points or more
-        it is within 15% of a normal density between its 1% and 99% quantiles.
+        Trees produce distributions with corners and small gaps, which the density smooths. The bandwidth
+        ``h_j = (Q(p_j + w_j) - Q(p_j - w_j)) / 2`` spans 3% of the probability, less in the tails, and at least four
+        points. It adapts to the local scale, and the density is positive on the whole line. With 256 points or more it
+        is within 15% of a normal density between the 1% and 99% quantiles.
         """
         at = self._arguments(y)
         grid = at.reshape(len(self), -1)
-        mass, width = self._kernels
+        mass, width = self.kernels
         out = np.empty(grid.shape)
         rows = max(1, ROWS * 64 // (grid.shape[1] * len(self.levels) // 64 + 1))
         for i in range(0, len(self), rows):
             part = slice(i, i + rows)
             weights = mass / width[part] / np.sqrt(2.0 * np.pi)
-            # beside a point mass the distance may be more bandwidths than there are numbers: no density
+            # beside a point mass the distance in bandwidths may overflow: the density is zero
             with np.errstate(over="ignore"):
                 z = (grid[part, :, None] - self.values[part, None, :]) / width[part, None, :]
                 out[part] = logsumexp(-0.5 * z * z, b=weights[:, None, :], axis=-1)
         return out.reshape(at.shape)
 
     @cached_property
-    def _kernels(self) -> tuple[Array, Array]:
-        """Masses (m,) and bandwidths (n, m) of the density's kernels."""
+    def kernels(self) -> tuple[Array, Array]:
+        """Masses (m,) and bandwidths (n, m) of the kernels of ``logpdf``."""
         p = self.levels
         edges = np.concatenate([[0.0], 0.5 * (p[1:] + p[:-1]), [1.0]])
         window = np.maximum(np.minimum(WINDOW, 0.5 * np.minimum(p, 1.0 - p)), 2.0 / len(p))
         width = 0.5 * (self.quantile(np.minimum(p + window, 1.0)) - self.quantile(np.maximum(p - window, 0.0)))
-        # a point mass has no density: it is shown as a peak of a thousandth of the law's spread
+        # a point mass has no density: it becomes a peak as wide as a thousandth of the standard deviation
         floor = 1e-3 * self.std() + 1e-9 * np.abs(self.values).max(axis=1) + np.finfo(float).tiny
         return np.diff(edges), np.maximum(width, floor[:, None])
 
@@ -247,7 +274,7 @@ class PredictiveDistribution:
 
     def expect(self, function: Callable[[Array], ArrayLike]) -> Array:
         """Expectation of ``function(Y)``, which is called once with all points (n, m) and returns that shape."""
-        mass, _ = self._kernels
+        mass, _ = self.kernels
         result = np.asarray(function(self.values), dtype=np.float64)
         if result.shape != self.values.shape:
             raise ValueError(f"function must keep the shape {self.values.shape} of its argument; got {result.shape}.")
@@ -255,29 +282,23 @@ class PredictiveDistribution:
 
     def sample(self, n_samples: int, seed: int | None = None, first_row: int = 0) -> Array:
         """Draw independent samples (n_samples, n); row ``i`` depends on ``(seed, first_row + i)`` alone."""
-        from diffgbm.engine import normals
-
         check_count("n_samples", n_samples, 1)
         key = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
         uniform = ndtr(normals(key, first_row + np.arange(len(self)), np.arange(n_samples), 0, 1)[:, :, 0])
         return self.quantile(uniform).T
 
     def to_frame(self, quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)) -> Any:
-        """Summarise the laws in a pandas frame: mean, standard deviation and quantiles of each row."""
-        from diffgbm._util.optional import need
-
+        """Summarise the distributions in a pandas frame: mean, standard deviation and quantiles of each row."""
         columns = {"mean": self.mean(), "std": self.std()}
         columns |= {f"q{q:g}": v for q, v in zip(quantiles, self.quantile(list(quantiles)).T, strict=True)}
         return need("pandas").DataFrame(columns, index=self.index)
 
     def plot(self, rows: Sequence[int] | None = None, ax: Any = None) -> Any:
-        """Draw the densities of some rows (the first five if not given); returns the axes."""
-        from diffgbm.plotting import densities
-
-        return densities(self, rows=rows, ax=ax)
+        """Draw the densities of some rows, by default the first five, and return the axes."""
+        return draw_densities(self, rows, ax=ax, label=self.name or "response")
 
     def _arguments(self, y: ArrayLike) -> Array:
-        """Read ``y`` as one value, one for each row or a grid for each row: shape (n,) or (n, k)."""
+        """Return ``y`` as one value, one for each row or a grid for each row: shape (n,) or (n, k)."""
         at = np.asarray(y, dtype=np.float64)
         n = len(self)
         if at.ndim == 0 or (at.ndim == 1 and len(at) == n):
@@ -290,7 +311,7 @@ class PredictiveDistribution:
         )
 
     def observations(self, y: ArrayLike) -> Array:
-        """Read one observation for each row; (n, 1) is taken as (n,)."""
+        """Return one observation for each row; (n, 1) is taken as (n,)."""
         observed = np.asarray(y, dtype=np.float64)
         if observed.shape == (len(self), 1):
             observed = observed[:, 0]
@@ -302,12 +323,12 @@ class PredictiveDistribution:
 
 
 def _interpolated(u: Array, knots: Array, p: Array) -> Array:
-    """Interpolate probabilities. Between knots so close that the slope overflows, those of the lower knot hold."""
-    found = np.asarray(np.interp(u, knots, p, left=0.0, right=1.0))
-    steep = ~(found <= 1.0) & ~np.isnan(u)
+    """Interpolate probabilities. Where knots are so close that the slope overflows, take that of the lower knot."""
+    result = np.asarray(np.interp(u, knots, p, left=0.0, right=1.0))
+    steep = ~(result <= 1.0) & ~np.isnan(u)
     if not steep.any():
-        return found
-    return np.where(steep, p[np.clip(np.searchsorted(knots, u, side="right") - 1, 0, len(p) - 1)], found)
+        return result
+    return np.where(steep, p[np.clip(np.searchsorted(knots, u, side="right") - 1, 0, len(p) - 1)], result)
 
 
 def _between(u: Array, a: Array, b: Array, p: Array, q: Array) -> Array:
@@ -320,12 +341,3 @@ def _between(u: Array, a: Array, b: Array, p: Array, q: Array) -> Array:
 def _squares(a: Array, b: Array) -> Array:
     """Mean of the square of a line that goes from ``a`` to ``b``."""
     return (a * a + a * b + b * b) / 3.0
-
-
-def row_key(rows: Any, n: int) -> Any:
-    """Return ``rows`` as a key that keeps the axis of rows: a position becomes a slice, and must be one of ``n``."""
-    if not isinstance(rows, (int, np.integer)):
-        return rows
-    if not -n <= rows < n:
-        raise IndexError(f"there is no row {rows}: there are {n} rows.")
-    return slice(rows, rows + 1 or None)

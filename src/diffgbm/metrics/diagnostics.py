@@ -1,15 +1,18 @@
-"""What pictures of calibration show, as numbers: counts, coverages, and the bands that chance allows."""
+"""The numbers behind pictures of calibration: counts, coverages, and bands of a calibrated model.
+
+Pure functions of arrays. ``diffgbm.plotting`` draws their results with matplotlib, ``diffgbm.report`` as SVG.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binom, binomtest
 
-from diffgbm._util.types import Array
+from diffgbm._util.types import Array, Booleans, Rows
+from diffgbm.distributions import Distribution, Prediction
 
 BAND = 0.95
 """Probability of bands and error bars."""
@@ -19,28 +22,69 @@ LEVELS = tuple(float(level) for level in np.round(np.arange(0.05, 0.96, 0.05), 2
 
 @dataclass(frozen=True, eq=False)
 class PitHistogram:
-    """Counts (bins,) of probability integral transforms between ``edges`` (bins + 1,), and what chance allows."""
+    """Histogram of probability integral transforms.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (bins + 1,)
+        Ends of the bins, from 0 to 1.
+    counts : ndarray of shape (bins,)
+        Observations in each bin.
+    expected, low, high : ndarray of shape (bins,)
+        Expected count of a calibrated model, and the ends of its 95% band.
+    """
 
     edges: Array
-    counts: NDArray[np.intp]
+    counts: Rows
     expected: Array
     low: Array
     high: Array
 
 
 def pit_counts(pit: Array, bins: int, chance: Array | None = None) -> PitHistogram:
-    """Count transforms of any shape in even bins; ``chance`` (bins,) is that of a calibrated model, even if left out.
+    """Count transforms of any shape in bins of equal width.
 
-    Each count of a calibrated model lies between ``low`` and ``high`` with 95% probability.
+    ``chance`` (bins,) is the probability of each bin under calibration, ``1 / bins`` by default.
+
+    References
+    ----------
+    Dawid (1984), Statistical theory: the prequential approach, Journal of the Royal Statistical Society A 147.
     """
     edges = np.linspace(0.0, 1.0, bins + 1)
     chance = np.full(bins, 1.0 / bins) if chance is None else chance
     return PitHistogram(edges, np.histogram(pit, edges)[0], pit.size * chance, *binomial_band(pit.size, chance))
 
 
+def ensemble_chance(n_samples: int, bins: int) -> Array:
+    """Probability (bins,) of each bin for the transform of a calibrated ensemble, which takes m + 1 values."""
+    values = np.arange(n_samples + 1) / n_samples
+    return np.histogram(values, np.linspace(0.0, 1.0, bins + 1))[0] / (n_samples + 1)
+
+
+def randomised_pit(distribution: Distribution, y: Array, uniform: Array) -> Array:
+    r"""Randomised transform :math:`F(y^-) + u\,(F(y) - F(y^-))` with ``u`` uniform, of the shape of ``y``.
+
+    It is uniform under calibration even if the distributions have point masses.
+
+    References
+    ----------
+    Czado, Gneiting & Held (2009), Predictive model assessment for count data, Biometrics 65.
+    """
+    before = distribution.cdf(np.nextafter(y, -np.inf))
+    return np.asarray(before + uniform * (distribution.pit(y) - before))
+
+
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Observed coverage (k,) at nominal levels (k,); the band, at ``at`` (k + 2,), begins at 0 and ends at 1."""
+    """Observed against nominal coverage.
+
+    Attributes
+    ----------
+    nominal, coverage : ndarray of shape (k,)
+        Nominal levels, and the observed coverage at each.
+    at, low, high : ndarray of shape (k + 2,)
+        Levels from 0 to 1, and the ends of the 95% band of a calibrated model there.
+    """
 
     nominal: Array
     coverage: Array
@@ -49,16 +93,16 @@ class Reliability:
     high: Array
 
 
-def inside_central(distribution: Any, observed: Array, levels: Array) -> NDArray[np.bool_]:
-    """Whether observations lie in their central intervals: the shape of ``observed``, with the levels (k,) behind."""
-    low, high = distribution.quantile(0.5 * (1.0 - levels)), distribution.quantile(0.5 * (1.0 + levels))
+def inside_central(prediction: Prediction, observed: Array, levels: Array) -> Booleans:
+    """Whether observations lie in their central intervals, of the shape of ``observed`` with a last axis of levels."""
+    low, high = prediction.quantile(0.5 * (1.0 - levels)), prediction.quantile(0.5 * (1.0 + levels))
     return np.asarray((low <= observed[..., None]) & (observed[..., None] <= high))
 
 
-def reliability_of(inside: NDArray[np.bool_], nominal: Array) -> Reliability:
-    """Summarise what ``inside_central`` found at the levels ``nominal``."""
+def reliability_of(inside: Booleans, nominal: Array) -> Reliability:
+    """Summarise the result (..., k) of ``inside_central`` at the levels ``nominal`` (k,)."""
     each = inside.reshape(-1, len(nominal))
-    # no interval covers nothing and the whole line covers all: the band begins and ends there
+    # an empty interval covers nothing and the whole line covers everything: the band starts at 0 and ends at 1
     at = np.concatenate([[0.0], nominal, [1.0]])
     low, high = binomial_band(len(each), at)
     return Reliability(nominal, each.mean(axis=0), at, low / len(each), high / len(each))
@@ -66,7 +110,7 @@ def reliability_of(inside: NDArray[np.bool_], nominal: Array) -> Reliability:
 
 @dataclass(frozen=True)
 class Proportion:
-    """A share of ``count`` observations with its exact 95% binomial interval."""
+    """A proportion of ``count`` observations with its exact 95% binomial interval."""
 
     count: int
     value: float
@@ -74,19 +118,79 @@ class Proportion:
     high: float
 
 
-def proportion(inside: NDArray[np.bool_]) -> Proportion:
-    """Share of the true values (n,)."""
+def proportion(inside: Booleans) -> Proportion:
+    """Proportion of true values (n,).
+
+    References
+    ----------
+    Clopper & Pearson (1934), The use of confidence or fiducial limits, Biometrika 26.
+    """
     ends = binomtest(int(inside.sum()), len(inside)).proportion_ci(BAND)
     return Proportion(len(inside), float(inside.mean()), float(ends.low), float(ends.high))
 
 
+@dataclass(frozen=True, eq=False)
+class GroupCoverage:
+    """Coverage in groups of observations.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (g,)
+        Mean in each group of the values that define the groups.
+    covered : tuple of Proportion, of length g
+        Coverage of each group.
+    """
+
+    mean: Array
+    covered: tuple[Proportion, ...]
+
+
+def coverage_by_group(inside: Booleans, values: Array, groups: Sequence[Rows]) -> GroupCoverage:
+    """Coverage ``inside`` (n,) in groups of positions, with the mean of ``values`` (n,) in each."""
+    means = np.array([values[group].mean() for group in groups])
+    return GroupCoverage(means, tuple(proportion(inside[group]) for group in groups))
+
+
+@dataclass(frozen=True, eq=False)
+class WidthAgainstError:
+    """Widths of intervals against absolute errors.
+
+    Attributes
+    ----------
+    width, error : ndarray of shape (n,)
+        Width of the interval and absolute error of the median, for each observation.
+    mean_width, mean_error : ndarray of shape (g,)
+        Their means in equal groups of observations, sorted by width.
+    """
+
+    width: Array
+    error: Array
+    mean_width: Array
+    mean_error: Array
+
+
+def width_against_error(width: Array, error: Array, bins: int) -> WidthAgainstError:
+    """Compare widths (n,) with absolute errors (n,) in ``bins`` equal groups sorted by width."""
+    groups = equal_groups(width, bins)
+    means = (np.array([values[group].mean() for group in groups]) for values in (width, error))
+    return WidthAgainstError(width, error, *means)
+
+
 def binomial_band(n: int, chance: Array) -> tuple[Array, Array]:
-    """Counts between which a binomial count of ``n`` lies with 95% probability."""
+    """Ends of the central 95% range of binomial counts out of ``n``."""
     tail = 0.5 * (1.0 - BAND)
     return np.asarray(binom.ppf(tail, n, chance)), np.asarray(binom.ppf(1.0 - tail, n, chance))
 
 
-def equal_groups(values: Array, bins: int) -> list[NDArray[np.intp]]:
-    """Positions of equal groups in the order of ``values``, as in ``metrics.iqr_binned_coverage``."""
+def equal_groups(values: Array, bins: int) -> list[Rows]:
+    """Positions of ``bins`` groups of equal size in the order of ``values`` (n,), at most one for each value."""
     order = np.argsort(values, kind="stable")
     return np.array_split(order, min(bins, len(order)))
+
+
+def tied_groups(values: Array, bins: int) -> list[Rows]:
+    """Positions of about ``bins`` groups in the order of ``values`` (n,); equal values are in the same group."""
+    cuts = np.unique([values[group].max() for group in equal_groups(values, bins)])
+    member = np.searchsorted(cuts, values)
+    groups = [np.flatnonzero(member == g) for g in range(len(cuts))]
+    return [group for group in groups if len(group)]

@@ -1,4 +1,4 @@
-"""Scores of a model on a table that is read in pieces."""
+"""Scores of a model on a table that is read in blocks."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 from scipy.stats import kstest
 
 from diffgbm._util.types import Array
+from diffgbm.distributions import Distribution
 from diffgbm.metrics.scores import climatology_crps
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
-"""Central intervals whose coverage and width are reported."""
+"""Nominal coverages of the central intervals whose coverage and width are reported."""
 
 
 class Scores:
-    """Gathers what each row contributes; a few numbers of each row are kept, its law is not.
+    """Collects the scores of blocks of rows. A few numbers of each row are kept, not its distribution.
 
     Parameters
     ----------
@@ -30,9 +31,19 @@ class Scores:
         self.rows = 0
         self._parts: list[dict[str, Array]] = []
 
-    def add(self, distribution: Any, y: Array, interval: Callable[[float], Array] | None = None) -> None:
-        """Add the laws of some rows, their observations (n, d), and their intervals if these are not the laws' own."""
-        observed = y[:, 0] if not hasattr(distribution, "names") else y
+    def add(self, distribution: Distribution, y: Array, interval: Callable[[float], Array] | None = None) -> None:
+        """Add a block of rows.
+
+        Parameters
+        ----------
+        distribution : Distribution
+            Predictive distributions of ``n`` rows.
+        y : ndarray of shape (n, d)
+            Observations.
+        interval : callable, optional
+            From a nominal coverage to intervals (n, 2) or (n, d, 2); ``distribution.interval`` by default.
+        """
+        observed = y.reshape(distribution.shape)
         part = row_scores(
             distribution, observed, {level: (interval or distribution.interval)(level) for level in LEVELS}
         )
@@ -41,7 +52,7 @@ class Scores:
         self.rows += len(y)
 
     def summary(self) -> dict[str, Any]:
-        """Return the scores of each response, and the mean negative log density; what is not finite is ``None``."""
+        """Return the scores of each response and the mean log score; numbers that are not finite are ``None``."""
         whole = {name: np.concatenate([part[name] for part in self._parts]) for name in self._parts[0]}
         return {
             "rows": self.rows,
@@ -53,7 +64,7 @@ class Scores:
         }
 
     def table(self, summary: dict[str, Any]) -> str:
-        """Write a summary for people: a line for each score, a column for each response."""
+        """Format a summary as text: a line for each score, a column for each response."""
         rows = {"": list(self.names)}
         for score in next(iter(summary["targets"].values())):
             values = [summary["targets"][name][score] for name in self.names]
@@ -64,14 +75,24 @@ class Scores:
             [
                 f"{summary['rows']:,} rows, log score {log_score}",
                 *lines,
-                "crps, rmse, mae and log score: lower is better. skill: 1 is perfect, 0 is no better than this table's",
-                "own responses as one law for all rows. pit_p: above 0.05 if the laws are calibrated.",
+                "crps, rmse, mae and log score: lower is better. skill: 1 is perfect, 0 is that of the distribution of",
+                "all responses of this table. pit_p: p-value of a test of calibration, above 0.05 if it passes.",
             ]
         )
 
 
-def row_scores(distribution: Any, observed: Array, ends: Mapping[float, Array]) -> dict[str, Array]:
-    """What each row contributes to the scores: its law, observation and intervals (n, 2) or (n, d, 2) by level."""
+def row_scores(distribution: Distribution, observed: Array, ends: Mapping[float, Array]) -> dict[str, Array]:
+    """Scores of each row, by name and of the shape of ``observed``.
+
+    Parameters
+    ----------
+    distribution : Distribution
+        Predictive distributions of ``n`` rows.
+    observed : ndarray of shape (n,) or (n, d)
+        Observations.
+    ends : mapping of float to ndarray of shape (n, 2) or (n, d, 2)
+        Intervals by nominal coverage.
+    """
     inside = {level: (observed >= e[..., 0]) & (observed <= e[..., 1]) for level, e in ends.items()}
     return {
         "y": observed,
@@ -85,7 +106,7 @@ def row_scores(distribution: Any, observed: Array, ends: Mapping[float, Array]) 
 
 
 def mean_scores(values: Mapping[str, Array]) -> dict[str, float | None]:
-    """Scores of one response from what its rows contribute, each of shape (n,); what is not finite is ``None``."""
+    """Scores of one response from those of its rows (n,); numbers that are not finite are ``None``."""
     crps, by_climatology = values["crps"].mean(), climatology_crps(values["y"], values["y"]).mean()
     numbers = {
         "crps": crps,

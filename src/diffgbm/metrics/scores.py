@@ -1,138 +1,38 @@
-r"""Scores of predictive distributions, in the paper's definitions.
+"""Proper scores of predictive distributions, in the definitions of the paper.
 
-Every function takes a ``prediction`` and the observed ``y``. A prediction is an array of samples, of shape
-(n_samples, n) or (n_samples, n, d) as ``DiffGBM.sample`` returns them, or anything with the methods of
-``Law``, such as a predictive distribution. Scores by row have the shape of ``y``; summaries are floats. Lower is
-better, except for skill.
+Every function takes a ``prediction`` and the observations ``y``. A prediction is an array of samples, of shape
+(n_samples, n) or (n_samples, n, d) as ``DiffGBM.sample`` returns them, or a predictive distribution. Scores of rows
+have the shape of ``y``. Lower is better, except for skill.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.stats import kstest
+from numpy.typing import ArrayLike
 
 from diffgbm._util.types import Array
-
-__all__ = [
-    "climatology_crps",
-    "coverage",
-    "coverage_error",
-    "coverage_scorer",
-    "crps",
-    "crps_scorer",
-    "crpss",
-    "dss",
-    "energy_score",
-    "interval_score",
-    "iqr_binned_coverage",
-    "iqr_mace",
-    "log_score",
-    "pit",
-    "pit_ks",
-    "q_mace",
-    "threshold_weighted_crps",
-    "variogram_score",
-    "weighted_crps",
-    "width",
-]
+from diffgbm.distributions import Ensemble, joint_scores
+from diffgbm.metrics.predictions import as_distribution, central_interval, joint_points
 
 SMALLEST_VARIANCE = 1e-12
-
-
-def _rules() -> Any:
-    """Import scoringrules when a score needs it: it brings numba along, which is slow to import."""
-    import scoringrules
-
-    return scoringrules
-
-
-class AnyDistribution(Protocol):
-    """What the scores ask of a prediction for ``n`` rows."""
-
-    def mean(self) -> Array:
-        """Means, of the shape of y."""
-        ...
-
-    def var(self) -> Array:
-        """Variances, of the shape of y."""
-        ...
-
-    def quantile(self, q: ArrayLike) -> Array:
-        """Quantiles: of the shape of y for one ``q``, with ``len(q)`` behind for several."""
-        ...
-
-    def crps(self, y: ArrayLike) -> Array:
-        """CRPS of each row."""
-        ...
-
-    def pit(self, y: ArrayLike) -> Array:
-        r""":math:`P(Y \le y)` of each row."""
-        ...
-
-    def sf(self, y: ArrayLike) -> Array:
-        r""":math:`P(Y \ge y)` of each row (ties of an ensemble count)."""
-        ...
-
-
-@dataclass(frozen=True)
-class Ensemble:
-    """Samples (n_samples, n) or (n_samples, n, d) as a law."""
-
-    samples: Array
-
-    def mean(self) -> Array:
-        """Sample means."""
-        return self.samples.mean(axis=0)
-
-    def var(self) -> Array:
-        """Unbiased sample variances."""
-        if len(self.samples) < 2:
-            raise ValueError("A variance needs at least 2 samples for each row; got 1.")
-        return self.samples.var(axis=0, ddof=1)
-
-    def quantile(self, q: ArrayLike) -> Array:
-        """Empirical quantiles."""
-        result = np.quantile(self.samples, np.asarray(q), axis=0)
-        return np.moveaxis(result, 0, -1) if np.ndim(q) else np.asarray(result)
-
-    def crps(self, y: ArrayLike, fair: bool = False) -> Array:
-        r""":math:`\frac1m \sum |x_i - y| - \frac{1}{2m^2} \sum |x_i - x_j|`; ``fair`` divides by m(m-1)."""
-        members = np.moveaxis(self.samples, 0, -1)
-        estimator = "pwm" if fair else "qd"
-        return np.asarray(_rules().crps_ensemble(np.asarray(y), members, estimator=estimator, backend="numpy"))
-
-    def pit(self, y: ArrayLike) -> Array:
-        """Fraction of samples at or below ``y``."""
-        return np.asarray((self.samples <= np.asarray(y)).mean(axis=0))
-
-    def sf(self, y: ArrayLike) -> Array:
-        """Fraction of samples at or above ``y``."""
-        return np.asarray((self.samples >= np.asarray(y)).mean(axis=0))
-
-
-def as_distribution(prediction: Any, y: ArrayLike | None = None) -> AnyDistribution:
-    """Read a prediction: a law as it is, anything else as samples whose shape must fit ``y``."""
-    if hasattr(prediction, "crps"):
-        return cast(AnyDistribution, prediction)
-    samples = np.asarray(prediction, dtype=np.float64)
-    if samples.ndim < 2 or (y is not None and samples.shape[1:] != np.shape(y)):
-        raise ValueError(
-            f"prediction must hold samples of shape (n_samples, *y.shape) or be a predictive distribution; got shape "
-            f"{samples.shape}" + ("." if y is None else f" for y of shape {np.shape(y)}.")
-        )
-    return Ensemble(samples)
+"""Floor of the variance in the Dawid-Sebastiani score."""
+WEIGHTED_LEVELS = 256
+"""Levels at which the outcome-weighted CRPS evaluates a predictive distribution."""
 
 
 def crps(prediction: Any, y: ArrayLike, *, fair: bool = False) -> Array:
     r"""Continuous ranked probability score :math:`E|X - y| - \tfrac12 E|X - X'|` of each row.
 
-    Samples are scored as the ensemble they are; ``fair=True`` removes the bias of their finite number. A predictive
-    distribution is scored exactly.
+    Samples are scored as an ensemble; ``fair=True`` removes the bias of their finite number. The score of a
+    predictive distribution is exact.
+
+    References
+    ----------
+    Matheson & Winkler (1976), Scoring rules for continuous probability distributions, Management Science 22.
+    Gneiting & Raftery (2007), Strictly proper scoring rules, prediction, and estimation, JASA 102.
 
     Examples
     --------
@@ -147,9 +47,9 @@ def crps(prediction: Any, y: ArrayLike, *, fair: bool = False) -> Array:
 
 
 def climatology_crps(y_train: ArrayLike, y: ArrayLike) -> Array:
-    """CRPS of the training responses as one ensemble for all rows, without a rows x training array.
+    """CRPS of the training responses as one ensemble for all rows, without an array of rows times training rows.
 
-    Shapes (m,) and (n,), or (m, d) and (n, d) for each response by itself.
+    Shapes (m,) and (n,), or (m, d) and (n, d) for the marginals of several responses.
     """
     train, observed = np.asarray(y_train, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if train.ndim == 2:
@@ -160,251 +60,123 @@ def climatology_crps(y_train: ArrayLike, y: ArrayLike) -> Array:
     total = np.concatenate([[0.0], np.cumsum(x)])
     distance = (observed * below - total[below]) + (total[m] - total[below] - observed * (m - below))
     # sum over pairs |x_i - x_j| = 2 sum_i (2i - m + 1) x_(i), counted from zero
-    spread = 2.0 * np.dot(2.0 * np.arange(m) - m + 1.0, x)
-    return np.asarray(distance / m - spread / (2.0 * m * m))
+    pairs = 2.0 * np.dot(2.0 * np.arange(m) - m + 1.0, x)
+    return np.asarray(distance / m - pairs / (2.0 * m * m))
 
 
 def crpss(prediction: Any, y: ArrayLike, y_train: ArrayLike) -> float:
-    """Skill :math:`1 - CRPS / CRPS_{climatology}`: 1 is perfect, 0 no better than the training responses.
+    """Skill :math:`1 - CRPS / CRPS_{climatology}`: 1 is perfect, 0 is the skill of the training responses.
+
+    References
+    ----------
+    Gneiting & Raftery (2007), Strictly proper scoring rules, prediction, and estimation, JASA 102.
 
     Examples
     --------
+    One sample for each row, equal to the observation:
+
     >>> from diffgbm import metrics
-    >>> metrics.crpss([[1.0, 3.0]], [1.0, 3.0], y_train=[1.0, 3.0])  # one sample of each row, and it is right
+    >>> metrics.crpss([[1.0, 3.0]], [1.0, 3.0], y_train=[1.0, 3.0])
     1.0
     """
     return 1.0 - float(np.mean(crps(prediction, y)) / np.mean(climatology_crps(y_train, y)))
 
 
 def dss(prediction: Any, y: ArrayLike) -> Array:
-    r"""Dawid-Sebastiani score :math:`\log s^2 + (y - m)^2 / s^2`, the variance floored at 1e-12."""
+    r"""Dawid-Sebastiani score :math:`\log s^2 + (y - m)^2 / s^2`, with the variance floored at 1e-12.
+
+    References
+    ----------
+    Dawid & Sebastiani (1999), Coherent dispersion criteria for optimal experimental design, Annals of Statistics 27.
+    """
     distribution = as_distribution(prediction, y)
     variance = np.maximum(distribution.var(), SMALLEST_VARIANCE)
     return np.asarray(np.log(variance) + (np.asarray(y) - distribution.mean()) ** 2 / variance)
 
 
 def log_score(prediction: Any, y: ArrayLike) -> Array:
-    """Negative log density of each row, shape (n,): of the joint law for several responses.
+    """Negative log density of each row, shape (n,); the joint density for several responses.
 
-    Samples are read as the points of a predictive distribution, which smooths them.
+    Samples become the points of a predictive distribution, which smooths them.
+
+    References
+    ----------
+    Good (1952), Rational decisions, Journal of the Royal Statistical Society B 14.
     """
-    from diffgbm.distributions.joint import JointDistribution
-    from diffgbm.distributions.scalar import PredictiveDistribution
-
-    distribution: Any = as_distribution(prediction, y)
-    if isinstance(distribution, Ensemble):
-        points = distribution.samples.swapaxes(0, 1)
-        names = tuple(f"y{j}" for j in range(points.shape[-1]))
-        distribution = (
-            PredictiveDistribution.from_points(points) if points.ndim == 2 else JointDistribution(points, names)
-        )
-    return np.asarray(-distribution.logpdf(y))
-
-
-def pit(prediction: Any, y: ArrayLike) -> Array:
-    r"""Probability integral transform :math:`P(Y \le y)` of each row: uniform if the law is right.
-
-    Examples
-    --------
-    >>> from diffgbm import metrics
-    >>> metrics.pit([[0.0], [1.0], [2.0], [3.0]], [1.5])
-    array([0.5])
-    """
-    return as_distribution(prediction, y).pit(y)
-
-
-@dataclass(frozen=True)
-class KSTest:
-    """Kolmogorov-Smirnov test of uniform PIT values."""
-
-    statistic: float
-    pvalue: float
-
-
-def pit_ks(prediction: Any, y: ArrayLike) -> KSTest:
-    """Test the PIT values against the uniform law; the paper counts ``pvalue > 0.05`` as passed."""
-    result = kstest(pit(prediction, y).ravel(), "uniform")
-    return KSTest(float(result.statistic), float(result.pvalue))
-
-
-def central_interval(prediction: Any, level: float) -> tuple[Array, Array]:
-    """Ends of the central interval of probability ``level``: two arrays of the shape of y."""
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
-    ends = as_distribution(prediction).quantile([0.5 * (1.0 - level), 0.5 * (1.0 + level)])
-    return ends[..., 0], ends[..., 1]
-
-
-def coverage(prediction: Any, y: ArrayLike, level: float = 0.9) -> float:
-    """Fraction of rows inside their central interval.
-
-    Examples
-    --------
-    Ten even samples of three rows; half of their law lies between 2.25 and 6.75.
-
-    >>> import numpy as np
-    >>> from diffgbm import metrics
-    >>> samples = np.tile(np.arange(10.0)[:, None], 3)
-    >>> round(metrics.coverage(samples, [0.0, 3.0, 6.0], level=0.5), 3)
-    0.667
-    """
-    return float(np.mean(_inside(prediction, y, level)))
-
-
-def coverage_error(prediction: Any, y: ArrayLike, level: float = 0.9) -> float:
-    """Absolute difference between coverage and ``level``."""
-    return abs(coverage(prediction, y, level) - level)
-
-
-def width(prediction: Any, level: float = 0.9) -> float:
-    """Mean width of the central intervals.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from diffgbm import metrics
-    >>> metrics.width(np.arange(11.0)[:, None], level=0.8)
-    8.0
-    """
-    low, high = central_interval(prediction, level)
-    return float(np.mean(high - low))
+    return np.asarray(-as_distribution(prediction, y).logpdf(y))
 
 
 def interval_score(prediction: Any, y: ArrayLike, level: float = 0.9) -> Array:
-    r"""Winkler's score of the central interval: its width plus :math:`2/(1 - level)` times what it misses."""
+    r"""Interval score of the central interval: its width, plus :math:`2/(1 - level)` times the distance of ``y`` to it.
+
+    References
+    ----------
+    Winkler (1972), A decision-theoretic approach to interval estimation, JASA 67.
+    Gneiting & Raftery (2007), Strictly proper scoring rules, prediction, and estimation, JASA 102.
+    """
     low, high = central_interval(as_distribution(prediction, y), level)
-    return np.asarray(_rules().interval_score(np.asarray(y), low, high, 1.0 - level, backend="numpy"))
-
-
-def q_mace(prediction: Any, y: ArrayLike) -> float:
-    """Mean distance of the sorted ``P(Y >= y)`` from an even grid on [0, 1]."""
-    ranks = np.sort(as_distribution(prediction, y).sf(y).ravel())
-    return float(np.mean(np.abs(ranks - np.linspace(0.0, 1.0, len(ranks)))))
-
-
-def iqr_binned_coverage(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int = 5) -> Array:
-    """Coverage in each of ``bins`` equal groups of rows, sorted by their predicted interquartile range."""
-    low, high = central_interval(as_distribution(prediction, y), 0.5)
-    order = np.argsort((high - low).ravel(), kind="stable")
-    inside = _inside(prediction, y, level).ravel()[order]
-    return np.array([group.mean() for group in np.array_split(inside, min(bins, len(inside)))])
-
-
-def iqr_mace(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int = 5) -> float:
-    """Mean absolute coverage error over the groups of ``iqr_binned_coverage``."""
-    return float(np.mean(np.abs(iqr_binned_coverage(prediction, y, level, bins) - level)))
+    rules = joint_scores.scoring_rules()
+    return np.asarray(rules.interval_score(np.asarray(y), low, high, 1.0 - level, backend="numpy"))
 
 
 def threshold_weighted_crps(prediction: Any, y: ArrayLike, low: float = -np.inf, high: float = np.inf) -> Array:
-    r"""CRPS that counts only what happens between ``low`` and ``high``: :math:`\int_{low}^{high} (F - 1)^2`."""
-    distribution = as_distribution(prediction, y)
-    if not isinstance(distribution, Ensemble):
-        return np.asarray(cast(Any, distribution).crps(y, low, high))
-    return Ensemble(np.clip(distribution.samples, low, high)).crps(np.clip(y, low, high))
+    r"""CRPS restricted to values between ``low`` and ``high``: :math:`\int_{low}^{high} (F(u) - 1\{u \ge y\})^2 du`.
+
+    References
+    ----------
+    Gneiting & Ranjan (2011), Comparing density forecasts using threshold- and quantile-weighted scoring rules, Journal
+    of Business & Economic Statistics 29.
+    """
+    return np.asarray(as_distribution(prediction, y).crps(y, low, high))
 
 
 def weighted_crps(prediction: Any, y: ArrayLike, weight: Callable[[Array], Array]) -> Array:
-    """Outcome-weighted CRPS: the law conditioned by ``weight(value) >= 0``, times ``weight(y)``.
+    """Outcome-weighted CRPS: that of the distribution reweighted by ``weight(value) >= 0``, times ``weight(y)``.
 
-    A predictive distribution is read at 256 evenly spread levels.
+    A predictive distribution is evaluated at 256 equidistant levels.
+
+    References
+    ----------
+    Holzmann & Klar (2017), Focusing on regions of interest in forecast evaluation, Annals of Applied Statistics 11.
     """
-    distribution, observed = as_distribution(prediction, y), np.asarray(y, dtype=np.float64)
-    levels = (np.arange(256) + 0.5) / 256
-    members = (
-        np.moveaxis(distribution.samples, 0, -1)
-        if isinstance(distribution, Ensemble)
-        else distribution.quantile(levels)
-    )
-    return _by_rows(_rules().owcrps_ensemble, observed, members, w_func=weight, backend="numpy")
+    distribution = as_distribution(prediction, y)
+    if not isinstance(distribution, Ensemble):
+        members = distribution.quantile((np.arange(WEIGHTED_LEVELS) + 0.5) / WEIGHTED_LEVELS)
+        distribution = Ensemble(np.moveaxis(members, -1, 0))
+    return distribution.outcome_weighted_crps(y, weight)
 
 
 def energy_score(prediction: Any, y: ArrayLike) -> Array:
-    r"""Energy score :math:`E\|X - y\| - \tfrac12 E\|X - X'\|` of each row's joint law.
+    r"""Energy score :math:`E\|X - y\| - \tfrac12 E\|X - X'\|` of each row's joint distribution, shape (n,).
 
     ``prediction`` holds joint samples (n_samples, n, d) or is a joint distribution.
 
+    References
+    ----------
+    Gneiting & Raftery (2007), Strictly proper scoring rules, prediction, and estimation, JASA 102.
+
     Examples
     --------
-    Two samples of one row, 5 apart, and an observation halfway.
+    Two samples of one row, 5 apart, and an observation halfway between them.
 
     >>> from diffgbm import metrics
     >>> metrics.energy_score([[[0.0, 0.0]], [[3.0, 4.0]]], [[1.5, 2.0]])
     array([1.25])
     """
-    members, observed = _joint(prediction, y)
-    return _by_rows(_rules().es_ensemble, observed, members, estimator="nrg", backend="numpy")
+    points, observed = joint_points(prediction, y)
+    return joint_scores.energy_score(points, observed)
 
 
 def variogram_score(prediction: Any, y: ArrayLike, p: float = 0.5) -> Array:
-    """Variogram score of order ``p`` of each row's joint law, which weighs the dependence of the responses.
+    r"""Variogram score :math:`\sum_{jk} (|y_j - y_k|^p - E|X_j - X_k|^p)^2` of each row, shape (n,).
 
-    ``prediction`` holds joint samples (n_samples, n, d) or is a joint distribution.
+    It is more sensitive to the dependence of the responses than the energy score. ``prediction`` holds joint samples
+    (n_samples, n, d) or is a joint distribution.
+
+    References
+    ----------
+    Scheuerer & Hamill (2015), Variogram-based proper scoring rules for probabilistic forecasts of multivariate
+    quantities, Monthly Weather Review 143.
     """
-    members, observed = _joint(prediction, y)
-    return _by_rows(_rules().vs_ensemble, observed, members, p=p, backend="numpy")
-
-
-def crps_scorer(estimator: Any, X: Any, y: Any) -> float:
-    """Minus the mean CRPS, for ``scoring=`` in scikit-learn: greater is better.
-
-    ``estimator`` may be a pipeline that ends in a distributional regressor.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.model_selection import cross_val_score
-    >>> from diffgbm import DiffGBM, metrics
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(size=(120, 1))
-    >>> y = X[:, 0] + 0.1 * rng.standard_normal(120)
-    >>> model = DiffGBM.flow(n_estimators=10, n_repeats=5, seed=0, n_jobs=1)
-    >>> bool((cross_val_score(model, X, y, cv=3, scoring=metrics.crps_scorer) < 0).all())
-    True
-    """
-    model, rows = _last_step(estimator, X)
-    return -float(np.mean(model.crps(rows, y)))
-
-
-def coverage_scorer(estimator: Any, X: Any, y: Any, level: float = 0.9) -> float:
-    """Minus the coverage error of the central intervals, for ``scoring=`` in scikit-learn: greater is better.
-
-    ``estimator`` may be a pipeline that ends in a distributional regressor.
-    """
-    model, rows = _last_step(estimator, X)
-    return -coverage_error(model.predict_distribution(rows), y, level)
-
-
-def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """Return the last step of a pipeline and the rows that reach it; any other estimator as it is."""
-    from sklearn.pipeline import Pipeline
-
-    if not isinstance(estimator, Pipeline):
-        return estimator, X
-    # a pipeline of one step has nothing to transform with
-    return _last_step(estimator[-1], estimator[:-1].transform(X) if len(estimator) > 1 else X)
-
-
-def _joint(prediction: Any, y: ArrayLike) -> tuple[Array, Array]:
-    """Read joint points (n, m, d) and observations (n, d)."""
-    members = prediction.points.swapaxes(0, 1) if hasattr(prediction, "points") else np.asarray(prediction, np.float64)
-    observed = np.asarray(y, dtype=np.float64)
-    if members.ndim != 3 or members.shape[1:] != observed.shape:
-        raise ValueError(
-            f"joint scores need samples of shape (n_samples, n, d) and y of shape (n, d); got shapes {members.shape} "
-            f"and {observed.shape}."
-        )
-    return members.swapaxes(0, 1), observed
-
-
-def _by_rows(score: Callable[..., Any], y: Array, members: Array, **options: Any) -> Array:
-    """Score rows in blocks whose arrays of pairs of members stay small (32 MB)."""
-    pairs = members[0].size * members.shape[1] if len(members) else 1
-    rows = max(1, (1 << 22) // pairs)
-    parts = [score(y[i : i + rows], members[i : i + rows], **options) for i in range(0, len(y), rows)]
-    return np.concatenate([np.atleast_1d(part) for part in parts])
-
-
-def _inside(prediction: Any, y: ArrayLike, level: float) -> NDArray[np.bool_]:
-    low, high = central_interval(as_distribution(prediction, y), level)
-    observed = np.asarray(y)
-    return np.asarray((low <= observed) & (observed <= high))
+    points, observed = joint_points(prediction, y)
+    return joint_scores.variogram_score(points, observed, p)

@@ -1,4 +1,4 @@
-"""Pictures of calibration: whether the laws hold what they promise, and where."""
+"""Pictures of calibration: transforms, coverage overall and in groups, and widths against errors."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from diffgbm._util.errors import check_count
-from diffgbm.metrics.diagnostics import LEVELS, equal_groups, inside_central, pit_counts, proportion, reliability_of
-from diffgbm.metrics.scores import Ensemble, as_distribution, central_interval
-from diffgbm.plotting.style import BLUE, INK, ORANGE, axes, dots, finish, observations, percent, tint
+from diffgbm._util.figures import BLUE, INK, ORANGE, axes, dots, finish, percent, tint
+from diffgbm.distributions import Ensemble
+from diffgbm.distributions.base import matching_observations
+from diffgbm.metrics import diagnostics
+from diffgbm.metrics.diagnostics import LEVELS
+from diffgbm.metrics.predictions import as_distribution, central_interval
 
 
 def pit_histogram(prediction: Any, y: ArrayLike, bins: int = 20, ax: Any = None) -> Any:
     """Histogram of the probability integral transforms, flat if the predictions are calibrated.
 
-    A hump says the laws are too wide, a trough that they are too narrow, a slope that they are shifted. Each bar of a
-    calibrated model lies in the band with 95% probability. The transform of ``m`` samples takes ``m + 1`` values:
-    the band allows for how many of them fall into each bar, and is even where ``bins`` divides ``m + 1``.
+    A hump means distributions that are too wide, a trough ones that are too narrow, a slope a bias. Each bar of a
+    calibrated model lies in the band with 95% probability. The transform of ``m`` samples takes ``m + 1`` values: the
+    band allows for how many of them fall into each bar, and is constant where ``bins`` divides ``m + 1``.
 
     Parameters
     ----------
@@ -30,12 +33,16 @@ def pit_histogram(prediction: Any, y: ArrayLike, bins: int = 20, ax: Any = None)
     bins : int
         Number of bars.
     ax : matplotlib axes, optional
-        Where to draw; a new figure if not given.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
     matplotlib axes
         The axes drawn on.
+
+    References
+    ----------
+    Dawid (1984), Statistical theory: the prequential approach, Journal of the Royal Statistical Society A 147.
 
     Examples
     --------
@@ -51,17 +58,16 @@ def pit_histogram(prediction: Any, y: ArrayLike, bins: int = 20, ax: Any = None)
     distribution = as_distribution(prediction)
     chance = None
     if isinstance(distribution, Ensemble):
-        m = len(distribution.samples)
-        chance = np.histogram(np.arange(m + 1) / m, np.linspace(0.0, 1.0, bins + 1))[0] / (m + 1)
-    found = pit_counts(distribution.pit(observations(distribution, y)), bins, chance)
-    edges = found.edges
+        chance = diagnostics.ensemble_chance(len(distribution.samples), bins)
+    histogram = diagnostics.pit_counts(distribution.pit(matching_observations(distribution, y)), bins, chance)
+    edges = histogram.edges
     ax = axes(ax)
     bars = {"align": "edge", "color": tint(BLUE, 0.5), "edgecolor": "white", "linewidth": 0.8}
-    ax.bar(edges[:-1], found.counts, np.diff(edges), **bars)
-    band = {"baseline": found.low, "fill": True, "color": INK, "alpha": 0.16, "linewidth": 0}
-    ax.stairs(found.high, edges, label="95% if calibrated", **band)
-    ax.stairs(found.expected, edges, baseline=None, color=INK, linestyle="--", linewidth=1.2, label="expected")
-    top = 1.22 * max(found.counts.max(), found.high.max())
+    ax.bar(edges[:-1], histogram.counts, np.diff(edges), **bars)
+    band = {"baseline": histogram.low, "fill": True, "color": INK, "alpha": 0.16, "linewidth": 0}
+    ax.stairs(histogram.high, edges, label="95% if calibrated", **band)
+    ax.stairs(histogram.expected, edges, baseline=None, color=INK, linestyle="--", linewidth=1.2, label="expected")
+    top = 1.22 * max(histogram.counts.max(), histogram.high.max())
     ax.set(xlabel="probability integral transform", ylabel="observations", xlim=(0.0, 1.0), ylim=(0.0, top))
     return finish(ax, loc="upper center", ncols=2)
 
@@ -81,7 +87,7 @@ def reliability(prediction: Any, y: ArrayLike, levels: Sequence[float] = LEVELS,
     levels : sequence of float
         Nominal coverages.
     ax : matplotlib axes, optional
-        Where to draw; a new figure if not given.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
@@ -102,21 +108,21 @@ def reliability(prediction: Any, y: ArrayLike, levels: Sequence[float] = LEVELS,
     if len(nominal) == 0 or not np.all((nominal > 0.0) & (nominal < 1.0)):
         raise ValueError(f"levels must lie between 0 and 1; got {levels!r}.")
     distribution = as_distribution(prediction)
-    observed = observations(distribution, y)
-    found = reliability_of(inside_central(distribution, observed, nominal), nominal)
+    inside = diagnostics.inside_central(distribution, matching_observations(distribution, y), nominal)
+    curve = diagnostics.reliability_of(inside, nominal)
     ax = axes(ax, size=(4.8, 4.8))
-    ax.fill_between(found.at, found.low, found.high, color="0.85", linewidth=0, label="95% if calibrated")
+    ax.fill_between(curve.at, curve.low, curve.high, color="0.85", linewidth=0, label="95% if calibrated")
     ax.plot([0.0, 1.0], [0.0, 1.0], "--", color=INK, linewidth=1.0, label="calibrated")
-    ax.plot(nominal, found.coverage, "o-", color=BLUE, markersize=4, linewidth=1.6, label="observed", clip_on=False)
+    ax.plot(nominal, curve.coverage, "o-", color=BLUE, markersize=4, linewidth=1.6, label="observed", clip_on=False)
     ax.set(xlabel="nominal coverage", ylabel="observed coverage", xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")
     return finish(ax, loc="upper left")
 
 
-def coverage_by_spread(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int = 5, ax: Any = None) -> Any:
+def coverage_by_iqr(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int = 5, ax: Any = None) -> Any:
     """Coverage in equal groups of observations, sorted by their predicted interquartile range.
 
-    Shows whether intervals hold what they promise where the model is sure and where it is not; the average over all
-    rows can hide both. Error bars are exact 95% binomial intervals of the coverage.
+    Coverage can be right on average and wrong for narrow or wide distributions. Error bars are exact 95% binomial
+    intervals of the coverage.
 
     Parameters
     ----------
@@ -129,7 +135,7 @@ def coverage_by_spread(prediction: Any, y: ArrayLike, level: float = 0.9, bins: 
     bins : int
         Number of groups.
     ax : matplotlib axes, optional
-        Where to draw; a new figure if not given.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
@@ -138,29 +144,28 @@ def coverage_by_spread(prediction: Any, y: ArrayLike, level: float = 0.9, bins: 
     """
     check_count("bins", bins, 1)
     distribution = as_distribution(prediction)
-    observed = observations(distribution, y)
+    observed = matching_observations(distribution, y)
     (low, high), (lower, upper) = central_interval(distribution, level), central_interval(distribution, 0.5)
-    inside, spread = ((low <= observed) & (observed <= high)).ravel(), (upper - lower).ravel()
-    groups = equal_groups(spread, bins)
-    found = [proportion(inside[group]) for group in groups]
-    coverage = np.array([each.value for each in found])
-    bars = np.abs(np.array([[each.low, each.high] for each in found]).T - coverage)
-    position = np.arange(len(groups))
+    inside, iqr = ((low <= observed) & (observed <= high)).ravel(), (upper - lower).ravel()
+    groups = diagnostics.coverage_by_group(inside, iqr, diagnostics.equal_groups(iqr, bins))
+    coverage = np.array([group.value for group in groups.covered])
+    bars = np.abs(np.array([[group.low, group.high] for group in groups.covered]).T - coverage)
+    position = np.arange(len(coverage))
     ax = axes(ax)
     ax.axhline(level, linestyle="--", color=INK, linewidth=1.0, label=f"nominal, {percent(level)}")
     style = {"fmt": "o", "color": BLUE, "markersize": 6, "linewidth": 1.6, "capsize": 4}
     ax.errorbar(position, coverage, bars, label="observed, with 95% interval", **style)
-    ax.set_xticks(position, [f"{spread[group].mean():.3g}" for group in groups])
+    ax.set_xticks(position, [f"{mean:.3g}" for mean in groups.mean])
     ax.set(xlabel="predicted interquartile range (mean of the group)", ylabel="observed coverage")
-    ax.set(xlim=(-0.5, len(groups) - 0.5))
+    ax.set(xlim=(-0.5, len(coverage) - 0.5))
     return finish(ax)
 
 
 def width_against_error(prediction: Any, y: ArrayLike, level: float = 0.9, ax: Any = None, bins: int = 10) -> Any:
     """Width of the central interval against the absolute error of the median.
 
-    Wide intervals should be where errors are large: the means of equal groups then rise from left to right. Above the
-    dashed line an error is larger than half the width.
+    Intervals should be wide where errors are large: the means of equal groups then increase from left to right. Above
+    the dashed line an error is larger than half the width.
 
     Parameters
     ----------
@@ -171,7 +176,7 @@ def width_against_error(prediction: Any, y: ArrayLike, level: float = 0.9, ax: A
     level : float
         Probability of the central intervals.
     ax : matplotlib axes, optional
-        Where to draw; a new figure if not given.
+        Axes to draw on; a new figure by default.
     bins : int
         Number of groups, of equal size, whose means are shown.
 
@@ -182,17 +187,16 @@ def width_against_error(prediction: Any, y: ArrayLike, level: float = 0.9, ax: A
     """
     check_count("bins", bins, 1)
     distribution = as_distribution(prediction)
-    observed = observations(distribution, y)
+    observed = matching_observations(distribution, y)
     low, high = central_interval(distribution, level)
     width, error = (high - low).ravel(), np.abs(observed - distribution.quantile(0.5)).ravel()
-    groups = equal_groups(width, bins)
-    mean_width, mean_error = (np.array([v[group].mean() for group in groups]) for v in (width, error))
+    points = diagnostics.width_against_error(width, error, bins)
     ends = np.array([0.0, 1.05 * width.max() or 1.0])
     ax = axes(ax)
-    ax.plot(width, error, color=tint(BLUE, 0.6), label="observations", **dots(len(width)))
+    ax.plot(points.width, points.error, color=tint(BLUE, 0.6), label="observations", **dots(len(width)))
     ax.plot(ends, 0.5 * ends, "--", color=INK, linewidth=1.0, label="half the width")
     style = {"color": ORANGE, "markersize": 6, "markeredgecolor": "white", "linewidth": 1.8}
-    ax.plot(mean_width, mean_error, "o-", label="means of equal groups", **style)
+    ax.plot(points.mean_width, points.mean_error, "o-", label="means of equal groups", **style)
     ax.set(xlabel=f"width of the {percent(level)} interval", ylabel="absolute error of the median")
     ax.set(xlim=ends, ylim=(0.0, None))
     return finish(ax)

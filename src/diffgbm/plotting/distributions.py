@@ -1,4 +1,4 @@
-"""Pictures of the laws themselves: over a feature, and row by row."""
+"""Pictures of predictive distributions: over a feature, and as densities of single rows."""
 
 from __future__ import annotations
 
@@ -8,29 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from diffgbm._util.types import Array
-from diffgbm.distributions.scalar import PredictiveDistribution
-from diffgbm.metrics.scores import Ensemble, as_distribution, central_interval
-from diffgbm.plotting.style import (
-    AMBER,
-    BLUE,
-    GREEN,
-    INK,
-    ORANGE,
-    PURPLE,
-    SKY,
-    axes,
-    dots,
-    finish,
-    observations,
-    percent,
-    tint,
-)
-
-_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, INK, SKY, AMBER)
-_DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (7, 1.5)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
-_LEGEND_ROWS = 10
-"""More rows than this are not named one by one."""
+from diffgbm._util.figures import BLUE, INK, axes, dots, finish, percent, tint
+from diffgbm.distributions import Ensemble, PredictiveDistribution
+from diffgbm.distributions.base import matching_observations
+from diffgbm.distributions.density_plot import draw_densities
+from diffgbm.metrics.predictions import as_distribution, central_interval
 
 
 def fan(
@@ -46,14 +28,14 @@ def fan(
     ----------
     x : array-like of shape (n,)
         The feature, in any order.
-    law : PredictiveDistribution or samples (n_samples, n)
+    distribution : PredictiveDistribution or samples (n_samples, n)
         Predictions for the same rows.
     y : array-like of shape (n,), optional
         Observations, drawn as points.
     levels : sequence of float
         Probabilities of the intervals.
     ax : matplotlib axes, optional
-        Where to draw; a new figure if not given.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
@@ -65,8 +47,8 @@ def fan(
     >>> import numpy as np
     >>> from diffgbm import PredictiveDistribution, plotting
     >>> x = np.linspace(0.0, 1.0, 50)
-    >>> law = PredictiveDistribution.from_points(x[:, None] + np.linspace(-1.0, 1.0, 21), name="price")
-    >>> ax = plotting.fan(x, law, levels=[0.5, 0.9])
+    >>> dist = PredictiveDistribution.from_points(x[:, None] + np.linspace(-1.0, 1.0, 21), name="price")
+    >>> ax = plotting.fan(x, dist, levels=[0.5, 0.9])
     >>> ax.get_ylabel(), [text.get_text() for text in ax.get_legend().get_texts()]
     ('price', ['90% interval', '50% interval', 'median'])
     """
@@ -75,7 +57,7 @@ def fan(
     feature = np.asarray(x).reshape(-1)
     if feature.shape != median.shape:
         raise ValueError(f"x must hold one value for each of the {len(median)} rows; got shape {np.shape(x)}.")
-    observed = None if y is None else observations(scalar, y)
+    observed = None if y is None else matching_observations(scalar, y)
     widest_first = sorted({float(level) for level in levels}, reverse=True)
     intervals = [central_interval(scalar, level) for level in widest_first]
     order = np.argsort(feature, kind="stable")
@@ -101,14 +83,14 @@ def densities(distribution: Any, rows: Sequence[int] | None = None, y: ArrayLike
 
     Parameters
     ----------
-    law : PredictiveDistribution or samples (n_samples, n)
+    distribution : PredictiveDistribution or samples (n_samples, n)
         Predictions for ``n`` rows.
     rows : sequence of int, optional
-        Positions of the rows to draw; the first five if not given.
+        Positions of the rows to draw, by default the first five.
     y : array-like of shape (n,), optional
-        Observations of all ``n`` rows: ticks on the axis, and dots on the curves of their rows.
+        Observations of all ``n`` rows, drawn as ticks on the axis and dots on the curves.
     ax : matplotlib axes, optional
-        Where to draw; a new figure if not given.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
@@ -119,59 +101,26 @@ def densities(distribution: Any, rows: Sequence[int] | None = None, y: ArrayLike
     --------
     >>> import numpy as np
     >>> from diffgbm import PredictiveDistribution, plotting
-    >>> law = PredictiveDistribution.from_points(np.arange(3)[:, None] + np.linspace(-1.0, 1.0, 200))
-    >>> ax = plotting.densities(law, rows=[0, 2])
+    >>> dist = PredictiveDistribution.from_points(np.arange(3)[:, None] + np.linspace(-1.0, 1.0, 200))
+    >>> ax = plotting.densities(dist, rows=[0, 2])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['row 0', 'row 2']
     """
     scalar = _scalar_distribution(distribution)
     if isinstance(scalar, Ensemble):
         scalar = PredictiveDistribution.from_points(scalar.samples.T)
-    positions = np.arange(len(scalar))[:5] if rows is None else np.arange(len(scalar))[list(np.atleast_1d(rows))]
-    if len(positions) == 0:
-        raise ValueError("rows must name at least one row.")
-    chosen = scalar[positions]
-    observed = None if y is None else observations(scalar, y)[positions]
-    grid = density_grid(chosen, observed)
-    labels = positions if scalar.index is None else np.asarray(scalar.index)[positions]
-    ax = axes(ax)
-    for i, density in enumerate(chosen.pdf(grid[None])):
-        colour, dashes = _COLOURS[i % len(_COLOURS)], _DASHES[i % len(_DASHES)]
-        ax.plot(grid, density, color=colour, linestyle=dashes, linewidth=1.6, label=f"row {labels[i]}")
-    if observed is not None:
-        heights = chosen.pdf(observed)
-        colours = [_COLOURS[i % len(_COLOURS)] for i in range(len(observed))]
-        ax.vlines(observed, 0.0, 0.045, color=colours, linewidth=2.2, transform=ax.get_xaxis_transform(), zorder=4)
-        ax.scatter(observed, heights, s=26, color=colours, edgecolor="white", linewidth=0.8, zorder=5)
-        ax.plot([], [], "o", color="0.4", markersize=5, label="observed")
-    ax.set(xlabel=_name(distribution, "response"), ylabel="density", ylim=(0.0, None), xlim=(grid[0], grid[-1]))
-    return finish(ax, legend=len(positions) <= _LEGEND_ROWS)
+    return draw_densities(scalar, rows, y, ax, label=_name(distribution, "response"))
 
 
 def _scalar_distribution(distribution: Any) -> Any:
-    """Read the prediction of one response: a law, or samples (n_samples, n)."""
-    read = as_distribution(distribution)
-    if np.ndim(read.quantile(0.5)) != 1:
-        raise ValueError("This picture shows one response: choose it, as in law['name'] or samples[:, :, j].")
-    return read
+    """Return the prediction of one response: a predictive distribution, or an ensemble of samples (n_samples, n)."""
+    scalar = as_distribution(distribution)
+    if len(scalar.shape) != 1:
+        raise ValueError("This picture shows one response: select it, as in dist['name'] or samples[:, :, j].")
+    return scalar
 
 
 def _name(thing: Any, otherwise: str) -> str:
-    """Name of a series or a law."""
+    """Name of a series or a distribution."""
     name = getattr(thing, "name", None)
     return otherwise if name is None or name == "" else str(name)
-
-
-def density_grid(
-    distribution: PredictiveDistribution, observed: Array | None, even: int = 401, own: int = 512
-) -> Array:
-    """Grid for the densities of ``law``: ``even`` points, and about ``own`` more where the laws are narrow."""
-    k = max(16, own // len(distribution))
-    inner, ends = distribution.quantile((np.arange(k) + 0.5) / k), distribution.quantile([0.003, 0.997])
-    beyond = np.ptp(ends, axis=1, keepdims=True) * np.array([0.02, 0.05, 0.1, 0.2, 0.4])
-    shown = np.concatenate([ends.ravel(), [] if observed is None else observed])
-    low, high = float(shown.min()), float(shown.max())
-    margin = 0.06 * (high - low) or 1e-3 * max(abs(low), 1.0)
-    finer = np.hstack([inner, ends[:, :1] - beyond, ends[:, 1:] + beyond])
-    within = finer[(finer > low) & (finer < high)]
-    return np.unique(np.concatenate([np.linspace(low - margin, high + margin, even), within]))

@@ -1,33 +1,27 @@
-"""The learned field of one row: its drift on a grid of times and values, and paths from noise to data."""
+"""The learned field of one row: its drift on a grid of times and values, and trajectories from noise to data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diffgbm._util.errors import check_count
+from diffgbm._util.figures import INK, axes, finish
 from diffgbm._util.types import Array
 from diffgbm.diffusion.paths import T_MIN, GaussianPath
-from diffgbm.engine import StepTable, normals
-from diffgbm.fitting.quadrature import normal_points
-from diffgbm.plotting.style import INK, axes, finish
-
-if TYPE_CHECKING:
-    from diffgbm.estimators.diffgbm import DiffGBM
-    from diffgbm.first_stage import FirstStageValues
+from diffgbm.engine import Draws
+from diffgbm.engine.trajectories import drift_at, trajectories
+from diffgbm.estimators.diffgbm import DiffGBM
+from diffgbm.first_stage import FirstStageValues
 from diffgbm.fitting.model import FittedModel
-
-Forest = Callable[[Array, Array], Array]
-"""The forest of one row: scaled states (n,) and known columns (n, q) to predictions (n,)."""
+from diffgbm.fitting.quadrature import normal_points
 
 _TIMES, _VALUES = 120, 160
-"""Columns and rows of the drift's grid."""
+"""Numbers of times and values of the grid of the drift."""
 _MARGIN = 0.05
-"""Part of the paths' range that the grid shows beyond them, on either side."""
+"""Margin of the grid above and below the trajectories, as a fraction of their range."""
 
 
 def vector_field(
@@ -42,11 +36,11 @@ def vector_field(
     seed: int = 0,
     colorbar: bool = True,
 ) -> Any:
-    """Draw the learned field of one row, with paths from noise (left) to data (right).
+    """Draw the learned field of one row, with trajectories from noise (left) to data (right).
 
-    The background is the drift: how fast, and which way, a value moves at each time. The paths start from evenly
-    spread points of the noise and end in points of p(y | x). They take the sampler's own steps; the background is
-    evaluated on a finer grid of times.
+    The background is the drift: the velocity of a value at each time. The trajectories start from quantiles of the
+    noise and end in points of p(y | x). They take the steps of the sampler; the background is evaluated on a finer grid
+    of times.
 
     Parameters
     ----------
@@ -55,21 +49,21 @@ def vector_field(
     X_row : array-like of shape (p,) or (1, p), or a frame of one row
         The row.
     n_paths : int
-        Number of paths.
+        Number of trajectories.
     ax : matplotlib axes, optional
-        Where to draw; a new figure if not given.
+        Axes to draw on; a new figure by default.
     rescale : bool
-        Divide what is shown at each time by the spread that standardised data has there on the Gaussian path, so that
-        noise is as wide as data (on the variance-exploding path it is twenty times wider). At the data nothing
-        changes: the paths end in the units of the response either way.
+        Divide the values at each time by the standard deviation that standardised data has there on the Gaussian path,
+        so that noise is as wide as data (on the variance-exploding path it is twenty times wider). The trajectories end
+        in the units of the response either way.
     n_steps : int, optional
-        Integration steps of the paths; the recipe's own if not given.
+        Integration steps of the trajectories, by default those of the recipe.
     pf_ode : bool, optional
-        Whether to follow the deterministic flow of a score model instead of its reverse SDE.
+        Whether to integrate the probability-flow ODE of a score model instead of its reverse SDE.
     seed : int
         Seed of the noise of stochastic samplers.
     colorbar : bool
-        Whether to add the scale of the drift beside the axes.
+        Whether to add a colour bar for the drift.
 
     Returns
     -------
@@ -78,13 +72,13 @@ def vector_field(
     """
     field = row_field(model, X_row, n_paths, rescale, n_steps, pf_ode, seed)
     ax = axes(ax)
-    # far from the paths, and for some targets close to the data, the drift is huge: that must not set the scale
+    # far from the trajectories, and for some targets close to the data, the drift is huge: keep it out of the scale
     low, high = (
         np.interp(field.times[::-1], field.path_times[::-1], ends[::-1])[::-1]
         for ends in (field.paths.min(axis=1), field.paths.max(axis=1))
     )
     near = np.abs(field.drift[(field.values[:, None] >= low) & (field.values[:, None] <= high)])
-    # nor may the darkest shades lie under the paths
+    # keep the darkest shades away from the trajectories
     limit = 1.3 * float(np.quantile(near, 0.98)) if near.any() else 1.0
     style = {"cmap": "PuOr_r", "vmin": -limit, "vmax": limit, "shading": "nearest", "rasterized": True}
     mesh = ax.pcolormesh(field.times, field.values, field.drift, **style)
@@ -102,12 +96,12 @@ def vector_field(
 
 @dataclass(frozen=True, eq=False)
 class RowField:
-    """The field that carries noise to the law of one row, in the units of the response.
+    """The field that carries noise to the predictive distribution of one row, in the units of the response.
 
     Attributes
     ----------
     times : ndarray of shape (k,)
-        Times of the drift, from noise (1) to data (0): centres of even cells.
+        Times of the drift, from noise (1) to data (0): centres of cells of equal width.
     values : ndarray of shape (m,)
         Values of the drift's grid.
     drift : ndarray of shape (m, k)
@@ -115,9 +109,9 @@ class RowField:
     path_times : ndarray of shape (K + 1,)
         Knots of the sampler.
     paths : ndarray of shape (K + 1, n_paths)
-        Values at the knots; the last ones are points of the predictive law.
+        Values at the knots; the last ones are points of the predictive distribution.
     rescaled : bool
-        Whether values before the data are shown on another scale than the sampler's.
+        Whether values at times before the data are rescaled.
     """
 
     times: Array
@@ -137,7 +131,7 @@ def row_field(
     pf_ode: bool | None = None,
     seed: int = 0,
 ) -> RowField:
-    """Evaluate the field of one row and follow it from evenly spread starting points.
+    """Evaluate the field of one row, and integrate it from quantiles of the noise.
 
     The parameters are those of ``vector_field``.
     """
@@ -147,20 +141,18 @@ def row_field(
     fitted = model.model_
     if fitted.n_responses != 1:
         raise ValueError(f"The field of one row is drawn for one response; this model has {fitted.n_responses}.")
-    X, said = fitted.with_first_stage(np.ascontiguousarray(X, dtype=np.float64))
-    location, unit = _location_unit(fitted, said)
+    X, first_stage = fitted.with_first_stage(np.ascontiguousarray(X, dtype=np.float64))
+    location, unit = _location_unit(fitted, first_stage)
     if unit == 0.0:
         raise ValueError("The responses were all equal in training: there is no field to draw.")
-
-    def forest(scaled: Array, columns: Array) -> Array:
-        return fitted.engine.evaluate(np.repeat(X, len(scaled), axis=0), scaled[:, None], columns)[:, 0]
 
     sampler = model._sampler({"n_steps": n_steps, "pf_ode": pf_ode})
     steps = fitted.recipe.steps(sampler)
     path_times = np.linspace(1.0, T_MIN, steps.n_steps + 1)
-    start = normal_points(check_count("n_paths", n_paths, 1), 1)[:, 0]
-    spread, _ = _spread(fitted.recipe.path, path_times, rescale)
-    paths = _follow(steps, forest, start, seed) / spread[:, None]
+    key = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    draws = Draws(check_count("n_paths", n_paths, 1), key, start=normal_points(n_paths, 1))
+    scale, _ = _data_scale(fitted.recipe.path, path_times, rescale)
+    paths = trajectories(fitted.engine, X, steps, draws)[:, 0, :, 0] / scale[:, None]
 
     low, high = paths.min(), paths.max()
     margin = _MARGIN * (high - low) or 1.0
@@ -169,47 +161,29 @@ def row_field(
     fine = fitted.recipe.steps(replace(sampler, n_steps=2 * _TIMES))
     centres = np.arange(1, 2 * _TIMES, 2)
     times = np.linspace(1.0, T_MIN, 2 * _TIMES + 1)[centres]
-    spread, growth = _spread(fitted.recipe.path, times, rescale)
-    drift = _drift(fine, forest, np.tile(centres, _VALUES), (values * spread).ravel()).reshape(_VALUES, _TIMES)
-    # u = y / spread moves with y, and with the spread, which shrinks as time runs backwards
-    drift = drift / spread + values * growth
+    scale, growth = _data_scale(fitted.recipe.path, times, rescale)
+    states = (values * scale).reshape(-1, 1)
+    drift = drift_at(fitted.engine, np.repeat(X, len(states), axis=0), states, fine, np.tile(centres, _VALUES))
+    # u = y / scale changes with y and with the scale, which decreases as time runs backwards
+    drift = drift.reshape(_VALUES, _TIMES) / scale + values * growth
 
-    rescaled = bool(np.any(np.abs(spread - 1.0) > 0.01))
+    rescaled = bool(np.any(np.abs(scale - 1.0) > 0.01))
     return RowField(times, location + unit * values[:, 0], unit * drift, path_times, location + unit * paths, rescaled)
 
 
-def _location_unit(fitted: FittedModel, said: FirstStageValues | None) -> tuple[float, float]:
-    """Where the state 0 of a row lies in the user's units, and how long its unit is."""
-    location, scale = (np.zeros((1, 1)), np.ones((1, 1))) if said is None else (said.location, said.scale)
+def _location_unit(fitted: FittedModel, first_stage: FirstStageValues | None) -> tuple[float, float]:
+    """Value of the state 0 of a row in the units of the response, and the length of a unit of the state."""
+    location, scale = np.zeros((1, 1)), np.ones((1, 1))
+    if first_stage is not None:
+        location, scale = first_stage.location, first_stage.scale
     return fitted.response.restore(location).item(), (fitted.response.scale * scale).item()
 
 
-def _spread(path: GaussianPath, t: Array, rescale: bool) -> tuple[Array, Array]:
-    """Spread of standardised data at times ``t``, one at the data, and its logarithmic derivative."""
+def _data_scale(path: GaussianPath, t: Array, rescale: bool) -> tuple[Array, Array]:
+    """Standard deviation of standardised data at times ``t``, one at the data, and its logarithmic derivative."""
     if not rescale:
         return np.ones_like(t), np.zeros_like(t)
     point, end = path.at(t), path.at(T_MIN)
     square = point.alpha**2 + point.beta**2
     growth = (point.alpha * point.d_alpha + point.beta * point.d_beta) / square
     return np.sqrt(square) / np.hypot(end.alpha, end.beta), growth
-
-
-def _drift(steps: StepTable, forest: Forest, knots: NDArray[np.intp], y: Array) -> Array:
-    """Drift of the states ``y`` at their ``knots``, both of shape (n,)."""
-    prediction = forest(steps.scale[knots] * y, steps.columns[knots])
-    return np.asarray(steps.linear[knots] * y + steps.gain[knots] * prediction)
-
-
-def _follow(steps: StepTable, forest: Forest, start: Array, seed: int) -> Array:
-    """Integrate from standard normal starting points (n,): the states at all knots, shape (K + 1, n)."""
-    key = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-    states = np.empty((steps.n_steps + 1, len(start)))
-    states[0] = y = steps.start * start
-    for k in range(steps.n_steps):
-        noise = steps.noise[k] * normals(key, 0, np.arange(len(start)), k + 1, 1)[0, :, 0]
-        knot = np.full(len(start), k)
-        drift = _drift(steps, forest, knot, y)
-        if w := steps.corrector[k]:
-            drift = (1.0 - w) * drift + w * _drift(steps, forest, knot + 1, y + steps.size[k] * drift + noise)
-        states[k + 1] = y = y + steps.size[k] * drift + noise
-    return states

@@ -23,7 +23,7 @@ from diffgbm.metrics.scores import climatology_crps
 from diffgbm.reporting.groups import Grouping, Intervals, by_feature, by_spread
 from diffgbm.reporting.importance import Importance, permutation_importance
 from diffgbm.reporting.rows import Rows
-from diffgbm.reporting.scores import MAIN, RowScores, marginals, score_rows
+from diffgbm.reporting.scores import MAIN, RowScores, score_rows
 from diffgbm.reporting.shown import ShownRow, picks, rows_to_show, shown_rows
 
 FEATURES = 4
@@ -215,7 +215,7 @@ def _shown(model: Model, rows: Rows, scores: RowScores, j: int, positions: NDArr
         X = rows.take(positions)
         distributions = model.predict_distribution(X)
         ends = interval_of(model, distributions, X, MAIN).reshape(len(positions), -1, 2)[:, j]
-    return shown_rows(marginals(distributions)[j], ends, scores, positions)
+    return shown_rows(distributions.marginals()[j], ends, scores, positions)
 
 
 def bars(n: int) -> int:

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
-from diffgbm.distributions.joint import JointDistribution
-from diffgbm.distributions.scalar import PredictiveDistribution
-from diffgbm.estimators.base import Distribution
+from diffgbm.distributions import Distribution, PredictiveDistribution
 from diffgbm.estimators.conformal import ConformalDiffGBM
 from diffgbm.estimators.loaded import Model, interval_of
 from diffgbm.metrics.diagnostics import LEVELS as NOMINAL
@@ -90,20 +88,11 @@ def score_rows(model: Model, rows: Rows, y: Array, seed: int, verbose: int = 0) 
             distributions = model.predict_distribution(X)
             seconds += time.perf_counter() - started
             ends = {level: _promised(model, distributions, X, level) for level in LEVELS}
-            for j, distribution in enumerate(marginals(distributions)):
+            for j, distribution in enumerate(distributions.marginals()):
                 own = {level: e[:, j] for level, e in ends.items()}
                 parts[j].append(_block(distribution, y[block, j], own, uniform[block, j]))
             bar.update(len(block))
     return Scored(tuple(_joined(each) for each in parts), seconds)
-
-
-def marginals(distributions: Distribution) -> list[PredictiveDistribution]:
-    """Laws of the responses, one by one."""
-    return (
-        [distributions.marginal(j) for j in range(len(distributions.names))]
-        if isinstance(distributions, JointDistribution)
-        else [distributions]
-    )
 
 
 def _promised(model: Model, distributions: Distribution, X: Any, level: float) -> Array:

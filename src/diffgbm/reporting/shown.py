@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from diffgbm._util.types import Array
+from diffgbm.distributions.density_plot import density_grid
 from diffgbm.distributions.scalar import PredictiveDistribution
-from diffgbm.plotting.distributions import density_grid
 from diffgbm.reporting.scores import RowScores
 
 Positions = NDArray[np.intp]
@@ -100,7 +100,7 @@ def picture(distribution: PredictiveDistribution, observed: float) -> Picture:
     share = mass[smooth].sum()
     levels = (np.cumsum(mass[smooth]) - 0.5 * mass[smooth]) / share
     rest = PredictiveDistribution(values[smooth][None], levels) if len(atoms) else distribution
-    grid = density_grid(rest, np.append(atoms, observed), even=81, own=64)
+    grid = density_grid(rest, np.append(atoms, observed), even=81, fine=64)
     return Picture(grid, share * _smooth_density(rest, grid), atoms, masses, quantiles)
 
 
@@ -109,7 +109,7 @@ def _smooth_density(distribution: PredictiveDistribution, grid: Array) -> Array:
 
     Trees make laws with needles that hold little probability, and would hide everything else in a picture.
     """
-    mass, width = distribution._kernels
+    mass, width = distribution.kernels
     width = np.maximum(width[0], SMOOTH * distribution.std()[0])
     return np.asarray(norm.pdf(grid[:, None], distribution.values[0], width) @ mass)
 

@@ -1,0 +1,152 @@
+"""The protocol of predictive distributions, and what all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from diffgbm._util.types import Array
+
+IntervalKind = Literal["central", "highest_density"]
+"""Kinds of intervals: equal tails, or the shortest."""
+
+
+class Prediction(Protocol):
+    """Distributions of ``n`` rows, as far as scores and pictures need them.
+
+    ``shape`` is (n,) for one response and (n, d) for several, and so is the shape of observations ``y``.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the observations: (n,) or (n, d)."""
+        ...
+
+    def mean(self) -> Array:
+        """Means, of the shape of ``y``."""
+        ...
+
+    def var(self) -> Array:
+        """Variances, of the shape of ``y``."""
+        ...
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """Quantiles: of the shape of ``y`` for one level, with a last axis of length k for ``k`` levels."""
+        ...
+
+    def crps(self, y: ArrayLike, low: float = ..., high: float = ...) -> Array:
+        """CRPS, integrated from ``low`` to ``high``, of the shape of ``y``."""
+        ...
+
+    def logpdf(self, y: ArrayLike) -> Array:
+        """Log density at one observation for each row, shape (n,)."""
+        ...
+
+    def pit(self, y: ArrayLike) -> Array:
+        r""":math:`P(Y \le y)`, of the shape of ``y``."""
+        ...
+
+    def sf(self, y: ArrayLike) -> Array:
+        r""":math:`P(Y > y)`, of the shape of ``y``; an ensemble counts ties, :math:`P(Y \ge y)`."""
+        ...
+
+
+class Distribution(Prediction, Protocol):
+    """Predictive distributions of ``n`` rows, as values.
+
+    ``PredictiveDistribution`` (one response) and ``JointDistribution`` (several) answer this protocol. Results of the
+    first have shape (n,) where those of the second have shape (n, d).
+    """
+
+    @property
+    def index(self) -> Any:
+        """Row labels of the frame the rows came from, or ``None``."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, key: Any, /) -> Any: ...
+
+    def std(self) -> Array:
+        """Standard deviations, of the shape of ``y``."""
+        ...
+
+    def median(self) -> Array:
+        """Medians, of the shape of ``y``."""
+        ...
+
+    def mode(self) -> Array:
+        """Points of highest density, of the shape of ``y``."""
+        ...
+
+    def interval(self, coverage: float = ..., kind: IntervalKind = ...) -> Array:
+        """Intervals of probability ``coverage``: shape (n, 2) or (n, d, 2)."""
+        ...
+
+    def cdf(self, y: ArrayLike) -> Array:
+        r""":math:`P(Y \le y)`."""
+        ...
+
+    def expect(self, function: Callable[[Array], ArrayLike]) -> Array:
+        """Expectation of a function of the response."""
+        ...
+
+    def sample(self, n_samples: int, seed: int | None = ..., first_row: int = ...) -> Array:
+        """Draw samples (n_samples, n) or (n_samples, n, d)."""
+        ...
+
+    def to_frame(self, quantiles: Sequence[float] = ...) -> Any:
+        """Summarise the distributions in a pandas frame."""
+        ...
+
+    def observations(self, y: ArrayLike) -> Array:
+        """Return one observation for each row, of the shape of ``y``; raise a ``ValueError`` for another shape."""
+        ...
+
+    def equally_likely_points(self) -> Array:
+        """Return points of the distributions with equal probabilities, shape (n, m, d); ``d`` is 1 for one response."""
+        ...
+
+    def marginals(self) -> tuple[Any, ...]:
+        """Return the ``PredictiveDistribution`` of each response."""
+        ...
+
+    def append(self, others: Sequence[Any]) -> Any:
+        """Return these rows followed by those of ``others``, which are of the same kind."""
+        ...
+
+
+AnyDistribution = TypeVar("AnyDistribution", bound=Distribution)
+
+
+def concatenate(blocks: Sequence[AnyDistribution]) -> AnyDistribution:
+    """Concatenate the distributions of consecutive blocks of rows, at least one."""
+    joined: AnyDistribution = blocks[0] if len(blocks) == 1 else blocks[0].append(blocks[1:])
+    return joined
+
+
+def append_index(index: Any, others: Sequence[Any]) -> Any:
+    """Append the row labels of other blocks; ``None`` if the first block has none."""
+    return None if index is None else index.append(list(others))
+
+
+def matching_observations(prediction: Prediction, y: ArrayLike) -> Array:
+    """Return observations of the shape of a prediction; (n, 1) is taken as (n,) for one response."""
+    observed, expected = np.asarray(y, dtype=np.float64), prediction.shape
+    if observed.shape == (*expected, 1):
+        observed = observed[..., 0]
+    if observed.shape != expected:
+        raise ValueError(f"y must have the shape {expected} of the predictions; got {observed.shape}.")
+    return observed
+
+
+def row_key(rows: Any, n: int) -> Any:
+    """Return ``rows`` as a key that keeps the axis of rows: a position becomes a slice, and must be one of ``n``."""
+    if not isinstance(rows, (int, np.integer)):
+        return rows
+    if not -n <= rows < n:
+        raise IndexError(f"there is no row {rows}: there are {n} rows.")
+    return slice(rows, rows + 1 or None)
