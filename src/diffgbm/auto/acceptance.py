@@ -10,7 +10,7 @@ from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.pool import point_crps
 from diffgbm.auto.recalibration import Correction, effective_rows, learned, random_pit, spread
 from diffgbm.data.splits import fold_numbers
-from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.distributions import PredictiveDistribution
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 LEAST_GAIN = 0.01

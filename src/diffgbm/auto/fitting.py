@@ -22,11 +22,10 @@ from diffgbm.auto.presets import Preset
 from diffgbm.auto.recalibration import Correction, as_in_a_pool
 from diffgbm.auto.search import Candidate, Contest
 from diffgbm.data.splits import subsample
-from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.distributions import Distribution, PredictiveDistribution
 from diffgbm.engine import row_uniforms
 from diffgbm.first_stage import MIN_ROWS, Task
 from diffgbm.fitting.defaults import DEFAULTS
-from diffgbm.fitting.model import Distribution
 from diffgbm.fitting.training import TrainingTable, read_table
 
 WILD_CARD = Candidate("none", (), "edm", "large")

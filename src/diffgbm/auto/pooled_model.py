@@ -13,10 +13,9 @@ from diffgbm._util.types import Array
 from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.pool import mixed, shares
 from diffgbm.auto.recalibration import Correction
-from diffgbm.distributions.joint import JointDistribution
-from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.distributions import Distribution, JointDistribution, PredictiveDistribution
 from diffgbm.engine import Draws, row_uniforms
-from diffgbm.fitting.model import Distribution, FittedModel
+from diffgbm.fitting.model import FittedModel
 
 BLOCK = 2048
 """Rows whose guides are asked together."""

@@ -9,7 +9,7 @@ from numpy.polynomial import legendre
 from scipy.special import ndtr, ndtri
 
 from diffgbm._util.types import Array
-from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.distributions import PredictiveDistribution
 
 DISTANCE = (slice(1, 2), slice(2, 4), slice(4, 8), slice(8, 16))
 """Orders of the polynomials in the distance of a PIT value from 1/2, in blocks that are judged together."""

@@ -15,7 +15,7 @@ from diffgbm._util.optional import need
 from diffgbm.dask.fitting import fit_on_cluster
 from diffgbm.dask.lazy import DaskDistribution, Question, Shipped
 from diffgbm.dask.partitions import is_array, is_frame
-from diffgbm.distributions.scalar import IntervalKind
+from diffgbm.distributions import IntervalKind
 from diffgbm.estimators.diffgbm import DiffGBM
 
 

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike
 from diffgbm._util.optional import need
 from diffgbm._util.types import Array
 from diffgbm.dask.partitions import Delayed, aligned, check_collection, is_frame, lengths, pieces
-from diffgbm.distributions.scalar import IntervalKind
-from diffgbm.estimators.base import Distribution, _join
+from diffgbm.distributions import Distribution, IntervalKind, concatenate
 from diffgbm.estimators.diffgbm import DiffGBM
 
 
@@ -163,7 +162,7 @@ class DaskDistribution:
         found = [
             distribution for distribution in need("dask").compute(*self.parts, **options) if distribution is not None
         ]
-        return self.example[:0] if not found else found[0] if len(found) == 1 else _join(found)
+        return self.example[:0] if not found else concatenate(found)
 
     def _ask(self, method: str, *arguments: Any) -> Any:
         delayed = need("dask").delayed

@@ -17,8 +17,8 @@ from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.presets import PRESETS, Preset
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.frames import row_index
-from diffgbm.distributions.scalar import PredictiveDistribution
-from diffgbm.estimators.base import Distribution, DistributionMethods
+from diffgbm.distributions import Distribution, PredictiveDistribution
+from diffgbm.estimators.base import DistributionMethods
 from diffgbm.estimators.remembering import RemembersColumns
 
 METRICS = ("crps",)

@@ -12,10 +12,7 @@ from numpy.typing import ArrayLike
 from diffgbm._util.types import Array
 from diffgbm.data.frames import frame_like, series_like
 from diffgbm.data.response import read_response
-from diffgbm.distributions.joint import JointDistribution
-from diffgbm.distributions.scalar import IntervalKind, PredictiveDistribution
-
-Distribution = PredictiveDistribution | JointDistribution
+from diffgbm.distributions import Distribution, IntervalKind, concatenate
 
 
 class DistributionMethods:
@@ -122,7 +119,7 @@ class DistributionMethods:
             Laws of all rows; a ``JointDistribution`` if ``y`` had two dimensions.
         """
         blocks = list(self._distribution_blocks(X, grid if n_samples is None else n_samples, int(verbose)))
-        return blocks[0] if len(blocks) == 1 else _join(blocks)
+        return concatenate(blocks)
 
     def crps(self, X: Any, y: Any) -> Any:
         """CRPS of each row, exact: shape (n,) or (n, d)."""
@@ -179,13 +176,3 @@ class DistributionMethods:
     @abstractmethod
     def _response_names(self) -> tuple[str, ...]:
         """Names of the responses."""
-
-
-def _join(blocks: Sequence[Distribution]) -> Distribution:
-    """Join the laws of consecutive blocks."""
-    first = blocks[0]
-    index = None if first.index is None else first.index.append([b.index for b in blocks[1:]])
-    if isinstance(first, JointDistribution):
-        return JointDistribution(np.concatenate([b.points for b in blocks]), first.names, index)  # type: ignore[union-attr]
-    values = np.concatenate([b.values for b in blocks])  # type: ignore[union-attr]
-    return PredictiveDistribution(values, first.levels, first.name, index)

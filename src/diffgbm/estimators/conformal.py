@@ -26,7 +26,7 @@ from diffgbm._util.errors import check_count, known
 from diffgbm._util.types import Array
 from diffgbm.data.response import read_response
 from diffgbm.data.splits import holdout, k_folds
-from diffgbm.distributions.scalar import IntervalKind, PredictiveDistribution
+from diffgbm.distributions import IntervalKind, PredictiveDistribution
 from diffgbm.estimators.base import DistributionMethods
 from diffgbm.estimators.diffgbm import DiffGBM
 

@@ -17,9 +17,10 @@ from diffgbm.data.features import FeatureTable
 from diffgbm.data.frames import row_index
 from diffgbm.diffusion.recipe import NAMED, Recipe, resolve, resolve_sampler
 from diffgbm.diffusion.sampler import Sampler
+from diffgbm.distributions import Distribution
 from diffgbm.engine import Draws, StepTable
 from diffgbm.engine.stored import lightgbm_of
-from diffgbm.estimators.base import Distribution, DistributionMethods
+from diffgbm.estimators.base import DistributionMethods
 from diffgbm.estimators.remembering import RemembersColumns
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.training import fit_model, out_of_bag_distributions

@@ -8,9 +8,8 @@ import numpy as np
 
 from diffgbm._util.parallel import n_threads
 from diffgbm._util.types import Array
-from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.distributions import Distribution, PredictiveDistribution
 from diffgbm.estimators.auto import AutoDiffGBM
-from diffgbm.estimators.base import Distribution
 from diffgbm.estimators.conformal import ConformalDiffGBM
 from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.fitting.model import FittedModel

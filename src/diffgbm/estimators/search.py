@@ -16,7 +16,8 @@ from diffgbm._util.parallel import n_threads
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
 from diffgbm.diffusion.recipe import Recipe
-from diffgbm.estimators.base import Distribution, DistributionMethods
+from diffgbm.distributions import Distribution
+from diffgbm.estimators.base import DistributionMethods
 from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.tuning.objective import Objective, make_objective, space_of
 from diffgbm.tuning.search_spaces import Space

@@ -15,15 +15,12 @@ from diffgbm.data.features import FeatureTable
 from diffgbm.data.response import ResponseTable
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.diffusion.sampler import Sampler
-from diffgbm.distributions.joint import JointDistribution
-from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.distributions import Distribution, JointDistribution, PredictiveDistribution
 from diffgbm.engine import Draws, Engine, LightGBMEngine, StepTable, make_engine
 from diffgbm.engine.factory import Kind, Mix
 from diffgbm.engine.stored import AnyBooster
 from diffgbm.first_stage import FirstStageValues, FittedFirstStage
 from diffgbm.fitting.quadrature import normal_points
-
-Distribution = PredictiveDistribution | JointDistribution
 
 
 @dataclass(frozen=True)

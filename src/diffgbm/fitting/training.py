@@ -19,10 +19,11 @@ from diffgbm.data.splits import bag_splits
 from diffgbm.data.weights import read_weights
 from diffgbm.diffusion.recipe import Recipe, resolve
 from diffgbm.diffusion.sampler import Sampler
+from diffgbm.distributions import Distribution
 from diffgbm.engine.factory import Kind, Mix
 from diffgbm.first_stage import FirstStageValues, Task, fit_first_stage, n_fits, plan_first_stage
 from diffgbm.fitting.bags import ORDERED, Bag, NoiseTable, Tick, train_bag
-from diffgbm.fitting.model import Distribution, FittedModel
+from diffgbm.fitting.model import FittedModel
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from sklearn.base import clone
 
 from diffgbm._util.optional import need
 from diffgbm._util.types import Array
-from diffgbm.distributions.joint import JointDistribution
-from diffgbm.estimators.base import Distribution
+from diffgbm.distributions import Distribution
 from diffgbm.estimators.diffgbm import DiffGBM
 
 _Base: Any = need("skpro.regression.base").BaseProbaRegressor
@@ -103,13 +102,7 @@ class DiffGBMRegressor(_Base):
 
     def _predict_proba(self, X: Any) -> Any:
         pandas, distributions = need("pandas"), need("skpro.distributions")
-        distribution = self._distribution(X)
-        if isinstance(distribution, JointDistribution):
-            points = distribution.points
-        else:
-            # levels of a recalibrated law are not even; points of an Empirical are
-            m = len(distribution.levels)
-            points = distribution.quantile((np.arange(m) + 0.5) / m)[:, :, None]
+        points = self._distribution(X).equally_likely_points()
         n, m, d = points.shape
         labels = pandas.MultiIndex.from_product([range(m), X.index], names=["sample", "row"])
         spread = pandas.DataFrame(points.swapaxes(0, 1).reshape(m * n, d), index=labels, columns=self._y_columns)

@@ -10,7 +10,7 @@ from diffgbm._util.errors import check_count, known
 from diffgbm._util.parallel import n_threads
 from diffgbm.auto.presets import PRESETS, Preset
 from diffgbm.diffusion.recipe import resolve
-from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.distributions import PredictiveDistribution
 from diffgbm.estimators.auto import METRICS, AutoDiffGBM
 from diffgbm.estimators.conformal import METHODS, ConformalDiffGBM, Groups
 from diffgbm.estimators.diffgbm import DiffGBM

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from diffgbm._util.types import Array
+from diffgbm.distributions import PredictiveDistribution
 from diffgbm.distributions.density_plot import density_grid
-from diffgbm.distributions.scalar import PredictiveDistribution
 from diffgbm.reporting.scores import RowScores
 
 Positions = NDArray[np.intp]
