@@ -18,11 +18,11 @@ from benchmarks import configs, provenance, records
 from benchmarks.configs import Config
 from benchmarks.families.base import Family
 from benchmarks.layout import Layout
-from benchmarks.locks import held
 from benchmarks.protocol import Fold, prepare, seeds
 from benchmarks.records import Record
 from benchmarks.table_files import Table
 from diffgbm import metrics
+from diffgbm._util.locks import held
 from diffgbm._util.types import Array
 
 N_SAMPLES = 200

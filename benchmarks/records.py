@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.locks import lock
+from diffgbm._util.locks import lock
 
 Record = dict[str, Any]
 

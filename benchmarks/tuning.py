@@ -16,10 +16,12 @@ from benchmarks import configs, provenance
 from benchmarks.configs import Budget, Config
 from benchmarks.families.base import Family
 from benchmarks.layout import Layout
-from benchmarks.optuna_studies import Study, StudyStatus, open_study
 from benchmarks.protocol import MASTER_SEED, TUNING_FOLD, Fold, prepare, seeds
 from benchmarks.table_files import Table
 from diffgbm.metrics.scores import crps
+from diffgbm.tuning import studies
+from diffgbm.tuning.journals import open_journal
+from diffgbm.tuning.studies import Study, StudyStatus
 
 N_SAMPLES = 100
 """Samples for each validation row."""
@@ -80,20 +82,21 @@ def tune(
     target = budget.trials if budget.trials is not None else family.n_trials
     path = layout.config(data_set, family.name)
     before = configs.read(path)
-    if before is not None and _covers(before, target, budget.minutes):
+    limits = _limits(target, budget)
+    if before is not None and _covers(before, limits):
         return Outcome("kept", before, _summary(before))
     fold = prepare(table, TUNING_FOLD)
     # of the data set and not of the family: rows with one space are given the same first trials, data sets are not
     seed = (MASTER_SEED, zlib.crc32(data_set.encode()))
-    with open_study(layout.journal(data_set, family.name)) as study:
+    with open_journal(layout.journal(data_set, family.name)) as study:
         # a study that is not spent is gone on with; one whose configuration was lost is only asked for it
         while not stop():
-            trial = study.claim(target, budget.minutes, family.corners, seed)
+            trial = study.claim(limits, family.corners, seed)
             if trial is None:
                 break
             _attempt(study, trial, family, fold, threads, clock)
         status = study.status()
-        if not status.is_spent(target, budget.minutes):
+        if not status.is_spent(limits):
             state: Literal["shared", "stopped"] = "stopped" if stop() else "shared"
             return Outcome(state, None, f"{status.finite} of {target} trials so far")
         best = study.best()
@@ -128,26 +131,29 @@ def _attempt(study: Study, trial: Any, family: Family, fold: Fold, threads: int,
         study.finish(trial, score, clock() - started)
 
 
-def _covers(config: Config, target: int, minutes: float | None) -> bool:
+def _limits(target: int, budget: Budget) -> studies.Budget:
+    """Return the limits of a study; it has at least one finite trial, however short the time."""
+    return studies.Budget(target, None if budget.minutes is None else 60.0 * budget.minutes, until_finite=True)
+
+
+def _covers(config: Config, limits: studies.Budget) -> bool:
     """Whether a configuration was selected with at least this budget, as far as its file says."""
-    spent = StudyStatus(config.n_trials_finite, config.n_trials_failed, 0, config.seconds)
-    return spent.is_spent(target, minutes)
+    return StudyStatus(config.n_trials_finite, config.n_trials_failed, 0, config.seconds).is_spent(limits)
 
 
 def _config(
     data_set: str,
     family: Family,
-    best: tuple[dict[str, Any], float],
+    best: Any,
     target: int,
     status: StudyStatus,
     budget: Budget,
 ) -> Config:
-    params, score = best
     return Config(
         data_set=data_set,
         family=family.name,
-        params=params,
-        validation_crps=score,
+        params=dict(best.user_attrs["params"]),
+        validation_crps=float(best.value),
         n_trials_target=target,
         n_trials_finite=status.finite,
         n_trials_failed=status.failed,

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from diffgbm import DiffGBM, load
-from diffgbm.tuning import trials
+from diffgbm.tuning.journals import open_journal
+from diffgbm.tuning.studies import open_study
 from reliability.kills import Case, forked
 
 ROOT = Path(__file__).parent.parent
@@ -92,15 +93,15 @@ def _tune(table: Path, folder: Path) -> None:
 
 
 def _search(folder: Path) -> dict[str, Any]:
-    """Scores of the trials by their places, and the model."""
+    """Scores of the trials by their indices, and the model."""
     found = _bytes("best.dgbm")(folder)
     if (folder / "s.db").exists():
         import optuna
 
-        with trials.open_study(folder / "s.db", None, "diffgbm-flow") as study:
-            for trial in study.get_trials():
+        with open_study(folder / "s.db", "diffgbm-flow") as study:
+            for trial in study.optuna.get_trials():
                 if trial.state == optuna.trial.TrialState.COMPLETE:
-                    found[f"place {trial.user_attrs['place']}"] = (trial.value, trial.params)
+                    found[f"trial {trial.user_attrs['place']}"] = (trial.value, trial.params)
     return found
 
 
@@ -125,10 +126,9 @@ def _benchmarks(folder: Path) -> None:
 
 
 def _scores(folder: Path) -> dict[str, Any]:
-    """Scores of the folds, and of the trials by their places."""
+    """Scores of the folds, and of the trials by their indices."""
     from benchmarks.evaluation import KEY
     from benchmarks.layout import Layout
-    from benchmarks.optuna_studies import open_study
     from benchmarks.selection import SYNTHETIC
 
     from benchmarks import records
@@ -137,7 +137,7 @@ def _scores(folder: Path) -> dict[str, Any]:
     found = {f"fold {key}": line["metrics"] for key, line in records.latest(layout.evaluation, KEY).items()}
     for family in ("point", "noise"):
         if layout.journal(SYNTHETIC, family).exists():
-            with open_study(layout.journal(SYNTHETIC, family)) as study:
+            with open_journal(layout.journal(SYNTHETIC, family)) as study:
                 for trial in study.optuna.get_trials():
                     if trial.state.name == "COMPLETE" and "abandoned" not in trial.user_attrs:
                         found[f"{family} {trial.user_attrs['place']}"] = (trial.value, trial.params)

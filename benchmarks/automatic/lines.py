@@ -13,10 +13,10 @@ import numpy as np
 from benchmarks import provenance, records
 from benchmarks.automatic.variants import Job
 from benchmarks.evaluation import N_SAMPLES, scores
-from benchmarks.locks import held
 from benchmarks.protocol import seeds, split
 from benchmarks.records import Record
 from benchmarks.table_files import Table
+from diffgbm._util.locks import held
 from diffgbm._util.types import Array
 from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.presets import PRESETS

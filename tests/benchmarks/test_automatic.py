@@ -26,12 +26,12 @@ from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Fits, Lines, geomet
 from benchmarks.automatic.targets import targets
 from benchmarks.automatic.variants import DATA_SETS, REPEATED_DATA, VARIANTS, Job, deduplicated
 from benchmarks.evaluation import scores
-from benchmarks.locks import held
 from benchmarks.protocol import seeds, split
 from benchmarks.table_files import Table
 from benchmarks.tables import render
 
 from benchmarks import records
+from diffgbm._util.locks import held
 from diffgbm.auto.presets import PRESETS
 from diffgbm.metrics.scores import crps
 from tests.auto.tiny_auto import TINY, auto, small_trees  # noqa: F401

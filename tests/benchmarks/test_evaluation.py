@@ -14,13 +14,13 @@ from benchmarks.configs import Config
 from benchmarks.datasets import Table
 from benchmarks.evaluation import KEY, LEVELS, evaluate, scores
 from benchmarks.layout import Layout
-from benchmarks.locks import held
 from benchmarks.protocol import EVALUATION_FOLDS, prepare
 from benchmarks.selection import SYNTHETIC, load_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import configs, evaluation, records
+from diffgbm._util.locks import held
 from tests.benchmarks import fake_families as fake
 
 FIELDS = {

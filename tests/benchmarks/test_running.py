@@ -16,14 +16,14 @@ from benchmarks.__main__ import main
 from benchmarks.datasets import ROOT
 from benchmarks.evaluation import KEY
 from benchmarks.layout import Layout
-from benchmarks.locks import is_held
 from benchmarks.monitor import Pace, duration
-from benchmarks.optuna_studies import open_study
 from benchmarks.selection import SYNTHETIC
 from benchmarks.spread import spread
 from benchmarks.units import Unit
 
 from benchmarks import configs, provenance, records
+from diffgbm._util.locks import is_held
+from diffgbm.tuning.journals import open_journal
 from tests.benchmarks import fake_families as fake
 
 
@@ -154,7 +154,7 @@ def test_evaluating_what_is_not_tuned_says_so(layout, capsys):
 def test_a_killed_command_takes_its_processes_with_it_and_goes_on(layout, log):
     words = [*only("point", "noise"), "--trials", "3", "--folds", "1"]
     fixed = ["--registry", "tests.benchmarks.fake_families:ALL", "--results-dir", str(layout.root)]
-    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    path = os.pathsep.join(map(str, (ROOT, ROOT / "src", ROOT / "tests")))
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks", "run", *words, *fixed, "--jobs", "2", "--threads", "1"],
         env={**os.environ, "PYTHONPATH": path, "FAKE_HANG": "2"},
@@ -167,7 +167,7 @@ def test_a_killed_command_takes_its_processes_with_it_and_goes_on(layout, log):
     fake.wait_until(lambda: not any(is_held(path) for path in layout.studies.glob("*.worker")))
     assert call(layout, "run", *words) == 0
     for family in ("point", "noise"):
-        with open_study(layout.journal(SYNTHETIC, family)) as study:
+        with open_journal(layout.journal(SYNTHETIC, family)) as study:
             assert study.status().finite == 3
     assert set(scores_of(layout)) == {(SYNTHETIC, "point", 1), (SYNTHETIC, "noise", 1)}
     assert len(list(records.read(layout.evaluation))) == 2

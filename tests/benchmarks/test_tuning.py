@@ -12,12 +12,13 @@ import pytest
 from benchmarks.configs import Budget, Config
 from benchmarks.datasets import Table
 from benchmarks.layout import Layout
-from benchmarks.optuna_studies import open_study
 from benchmarks.protocol import prepare
 from benchmarks.selection import SYNTHETIC, load_table
 from benchmarks.tuning import tune, validation_crps
 
 from benchmarks import configs
+from diffgbm.tuning.journals import open_journal
+from diffgbm.tuning.studies import Budget as StudyBudget
 from tests.benchmarks import fake_families as fake
 
 
@@ -53,7 +54,7 @@ class Clock:
 
 def shifts(layout: Layout, family: str, data_set: str = SYNTHETIC) -> list[float]:
     """Return what the finite trials tried, in the order of their places."""
-    with open_study(layout.journal(data_set, family)) as study:
+    with open_journal(layout.journal(data_set, family)) as study:
         done = [t for t in study.optuna.get_trials() if t.value is not None]
     return [t.params["shift"] for t in sorted(done, key=lambda t: t.user_attrs["place"])]
 
@@ -91,7 +92,7 @@ def test_trials_that_raise_or_have_no_finite_score_fail_alone(table, layout):
     assert config is not None
     assert config.n_trials_finite == 5
     assert config.n_trials_failed > 0
-    with open_study(layout.journal(SYNTHETIC, "wide")) as study:
+    with open_journal(layout.journal(SYNTHETIC, "wide")) as study:
         errors = [t.user_attrs["error"] for t in study.optuna.get_trials() if "error" in t.user_attrs]
     assert len(errors) == config.n_trials_failed
     assert {error.split()[0] for error in errors} == {"RuntimeError:", "the"}
@@ -189,8 +190,8 @@ def test_a_stopped_study_selects_nothing_and_goes_on(table, layout, log):
 
 
 def test_nothing_is_selected_while_another_process_is_at_the_last_trial(table, layout):
-    with open_study(layout.journal(SYNTHETIC, "point")) as other:
-        other.claim(4, None)
+    with open_journal(layout.journal(SYNTHETIC, "point")) as other:
+        other.claim(StudyBudget(4), (), (0,))
         outcome = tune(fake.POINT, table, SYNTHETIC, layout, Budget())
     assert outcome.state == "shared"
     assert len(shifts(layout, "point")) == 3
@@ -239,7 +240,7 @@ def test_two_processes_share_one_study(table, layout, log):
     assert [process.exitcode for process in processes] == [0, 0]
     assert len(fake.fitting_processes(log)) == 2
     assert fake.n_fits(log) == 9
-    with open_study(layout.journal(SYNTHETIC, "cornered")) as study:
+    with open_journal(layout.journal(SYNTHETIC, "cornered")) as study:
         trials = study.optuna.get_trials()
     assert sorted(t.number for t in trials) == list(range(9))
     assert sorted(t.user_attrs["place"] for t in trials) == list(range(9))

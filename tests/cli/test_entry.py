@@ -74,7 +74,7 @@ MISTAKES = [
     (changed(TUNE, more=("--set", "leaves=3")), "--set must be one of .*; got 'leaves'"),
     (changed(TUNE, more=("--set", "num_leaves=many")), "All 2 trials failed; .* num_leaves must be an integer >= 2"),
     (changed(TUNE, more=("--storage", "{out}/nowhere/s.db")), r"there is no folder '.*nowhere'"),
-    (changed(TUNE, more=("--storage", "{in}/houses.csv")), r"houses\.csv cannot be used to keep a search in"),
+    (changed(TUNE, more=("--storage", "{in}/houses.csv")), r"houses\.csv cannot be used to store a search"),
     (changed(PREDICT, one="{in}/two.txt"), r"There is no model file '.*two\.txt'"),
     (changed(PREDICT, one="{in}/houses.csv"), r"houses\.csv is not a model file"),
     (changed(PREDICT, tomorrow="{in}/none.csv"), r"none\.csv: there is no such file"),

@@ -14,7 +14,7 @@ import pytest
 import diffgbm
 from diffgbm import DiffGBM
 from diffgbm.cli import commands
-from diffgbm.tuning import trials
+from diffgbm.tuning.studies import open_study
 from tests.cli.test_commands import SETTINGS, folder, houses, installed, read, run  # noqa: F401  # fixtures
 
 SMALL = {"n_estimators": 15, "n_repeats": 4, "early_stopping_rounds": None, "num_leaves": 8}
@@ -141,9 +141,9 @@ def test_an_interrupted_tune_goes_on(how, folder, tmp_path, run):  # noqa: F811
         assert (process.returncode, complaint) == (130, "diffgbm: interrupted\n")
     assert [p.name for p in tmp_path.iterdir()] == ["s.db"]
     assert run(*words, *storage) == (0, "", "")
-    with trials.open_study(tmp_path / "s.db", None, "diffgbm-flow") as study:
-        assert trials.status(study).finite == 4
-        assert len(study.trials) == 5
+    with open_study(tmp_path / "s.db", "diffgbm-flow") as study:
+        assert study.status().finite == 4
+        assert len(study.optuna.trials) == 5
     content = (tmp_path / "m.dgbm").read_bytes()
     assert run(*words) == (0, "", "")  # the same search, never interrupted
     assert (tmp_path / "m.dgbm").read_bytes() == content

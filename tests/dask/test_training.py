@@ -15,10 +15,11 @@ import dask.dataframe as dd
 import distributed
 
 from diffgbm import DiffGBM, DiffGBMWarning, load
+from diffgbm._util.dask_client import workers_of
 from diffgbm.dask import ClusterError, DaskDiffGBM, network
 from diffgbm.dask import worker_group as worker_groups
 from diffgbm.dask.network import is_at_work
-from diffgbm.dask.worker_group import WorkerGroup, workers_of
+from diffgbm.dask.worker_group import WorkerGroup
 from tests.conftest import TINY, tiny, toy
 
 SMALL = {**TINY, "extra_residualizer_params": {"n_estimators": 10}}

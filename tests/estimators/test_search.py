@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import diffgbm
 from diffgbm import DiffGBM, DiffGBMCV, metrics
 from diffgbm.data.splits import paper_holdout
-from diffgbm.tuning import trials
+from diffgbm.tuning import studies, trials
 from diffgbm.tuning.search_spaces import PUBLISHED_CORNER, SCORE_AXES, SCORE_PLUS_CORNER, SURFACE
 from tests.conftest import toy
 from tests.estimators.test_sklearn import EXPECTED_FAILURES
@@ -262,11 +262,11 @@ def test_an_interrupted_search_goes_on_as_if_it_had_not_been(kind, number, tmp_p
 
 
 def left_running(storage, process) -> None:
-    """Leave a trial at the first place behind, as a process that was killed does."""
+    """Leave a running trial of index 0 behind, as a process that was killed does."""
     study = optuna.create_study(storage=storage, study_name="s", load_if_exists=True)
     trial = study.ask()
-    trial.set_user_attr("place", 0)
-    trial.set_user_attr("process", [trials.socket.gethostname(), process])
+    trial.set_user_attr(studies.INDEX, 0)
+    trial.set_user_attr("process", [studies.socket.gethostname(), process])
 
 
 def test_trials_of_killed_processes_are_tried_again():
@@ -278,21 +278,21 @@ def test_trials_of_killed_processes_are_tried_again():
     left_running(storage, dead.pid)
     fitted = search(n_trials=3, storage=storage, study_name="s").fit(X, y)
     pd.testing.assert_frame_equal(chosen(fitted), chosen(expected), check_exact=True)
-    for _ in range(2):  # three deaths at one place: it counts as a failure, and the search goes past it
+    for _ in range(2):  # three deaths at one index count as a failed trial
         left_running(storage, dead.pid)
-    trials.close_abandoned(fitted.study_)
-    assert trials.status(fitted.study_) == trials.StudyStatus(
-        3, 1, 0, pytest.approx(sum(fitted.cv_results_["seconds"]))
-    )
+    with studies.open_study(storage, "s") as study:
+        study.close_abandoned()
+        seconds = pytest.approx(sum(fitted.cv_results_["seconds"]))
+        assert study.status() == studies.StudyStatus(3, 1, 0, seconds)
 
 
 def test_a_study_is_shared_with_processes_that_live():
     X, y = toy(60)
     expected = search(n_trials=3).fit(X, y)
     storage = optuna.storages.InMemoryStorage()
-    left_running(storage, trials.os.getpid())
+    left_running(storage, studies.os.getpid())
     fitted = search(n_trials=2, storage=storage, study_name="s").fit(X, y)
-    # the first place is the other process's: this one makes the trials of the places after it
+    # index 0 is the other process's: this one makes the trials after it
     np.testing.assert_array_equal(fitted.cv_results_["param_subsample"], expected.cv_results_["param_subsample"][1:])
 
 
@@ -319,7 +319,7 @@ def test_scores_that_cannot_be_compared_are_not_mixed(change, message):
 
 def test_a_file_that_is_no_study_is_named(tmp_path):
     (tmp_path / "s.db").write_text("not a data base, but long enough to be taken for one " * 50)
-    with pytest.raises(ValueError, match=r"s\.db cannot be used to keep a search in: file is not a database"):
+    with pytest.raises(ValueError, match=r"s\.db cannot be used to store a search: file is not a database"):
         search(storage=tmp_path / "s.db").fit(*toy(60))
 
 

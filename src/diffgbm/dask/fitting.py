@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from diffgbm._util.dask_client import the_client, workers_of
 from diffgbm._util.errors import DiffGBMWarning, known
 from diffgbm._util.optional import need
 from diffgbm._util.types import Array
@@ -23,7 +24,7 @@ from diffgbm.dask.first_stage import Table, check_plan, fit_first_stages
 from diffgbm.dask.network import LEARNERS, TIME_OUT
 from diffgbm.dask.partitions import aligned, check_collection, pieces
 from diffgbm.dask.reading import encode, facts_of, whole_table
-from diffgbm.dask.worker_group import Future, WorkerGroup, the_client, workers_of
+from diffgbm.dask.worker_group import Future, WorkerGroup
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.response import ResponseTable
 from diffgbm.diffusion.recipe import Recipe, resolve

@@ -21,7 +21,8 @@ from diffgbm.estimators.base import DistributionMethods
 from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.tuning.objective import Objective, make_objective, space_of
 from diffgbm.tuning.search_spaces import Space
-from diffgbm.tuning.trials import Budget, claim_study, open_study, results, search, settle_seed
+from diffgbm.tuning.studies import Budget, open_study
+from diffgbm.tuning.trials import check_comparable, results, search, settle_seed
 
 
 class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
@@ -161,10 +162,11 @@ class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
         if self.seed is not None:
             check_count("seed", self.seed, 0)
         named = self.space if isinstance(self.space, str) else getattr(self.space, "__name__", "space")
-        with open_study(self.storage, self.study_name, f"diffgbm-{named}") as study:
-            seed = settle_seed(study, self.seed)
+        name = f"diffgbm-{named}" if self.study_name is None and self.storage is not None else self.study_name
+        with open_study(self.storage, name) as study:
+            seed = settle_seed(study.optuna, self.seed)
             objective = self.objective(X, y, cat_idx, sample_weight, seed=seed)
-            claim_study(study, objective)
+            check_comparable(study.optuna, objective)
             with progress_bar(self.n_trials, "tune", self.verbose, "trial") as bar:
                 if client is None:
                     search(study, objective, budget, bar)
@@ -172,7 +174,7 @@ class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
                     from diffgbm.tuning.cluster import search_on
 
                     search_on(client, study, objective, budget, bar)
-            self._with_results(study, objective)
+            self._with_results(study.optuna, objective)
         self.n_features_in_ = objective.X.shape[1]
         if self.refit:
             params = {"seed": seed, "n_jobs": self.n_jobs, **self.best_params_}
@@ -201,6 +203,7 @@ class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
         seed = self.seed if seed is None else seed
         n_threads(self.n_jobs)
         return make_objective(
+            DiffGBM,
             X,
             y,
             cat_idx,

@@ -1,7 +1,7 @@
-"""Trials of a search on a Dask cluster: one on each worker, told to the study in the order in which they began.
+"""Trials of ``DiffGBMCV`` on a Dask cluster: one on each worker, recorded in the order in which they began.
 
-A trial is asked for once the one as many places before it as there are workers has been told. What Optuna knows when it
-chooses then depends on the number of workers and not on which of them is fast: the same seed gives the same trials.
+Trial ``k`` begins after trial ``k - n_workers`` was recorded. What Optuna knows when it chooses therefore depends on
+the number of workers and not on their speed: the same seed gives the same trials.
 """
 
 from __future__ import annotations
@@ -12,58 +12,52 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from diffgbm._util.dask_client import the_client, workers_of
 from diffgbm._util.optional import need
 from diffgbm._util.types import Array
-from diffgbm.dask.worker_group import the_client, workers_of
 from diffgbm.tuning.objective import Objective
-from diffgbm.tuning.trials import Budget, StudyStatus, begin, close_abandoned, end, end_failed, end_interrupted, status
+from diffgbm.tuning.studies import Budget, Study
+from diffgbm.tuning.trials import message_of
 
 
-def search_on(client: Any, study: Any, objective: Objective, budget: Budget, bar: Any) -> None:
-    """Run trials on the workers until the budget is spent; what one raises is its own failure."""
+def search_on(client: Any, study: Study, objective: Objective, budget: Budget, bar: Any) -> None:
+    """Run trials on the workers until the budget is spent; an exception in a trial makes it a failed one."""
     client = the_client(client)
-    window = len(workers_of(client))
-    close_abandoned(study)
+    n_workers = len(workers_of(client))
+    study = replace(study, counts_running=True)
     shared = client.scatter(objective, broadcast=True, hash=False)
-    at_work: deque[tuple[Any, Any, float]] = deque()
-    done = status(study)
+    running: deque[tuple[Any, Any, float]] = deque()
+    done = study.status()
     bar.update(done.finite)
     try:
         while True:
-            while len(at_work) < window and _may_begin(status(study), budget):
-                trial = begin(study, objective, status(study).place)
-                at_work.append((trial, _submit(client, shared, objective, study, trial), time.perf_counter()))
-            if not at_work:
+            while len(running) < n_workers:
+                trial = study.claim(budget, objective.corners(), (objective.seed,))
+                if trial is None:
+                    break
+                running.append((trial, _submit(client, shared, objective, study, trial), time.perf_counter()))
+            if not running:
                 return
-            _settle(study, *at_work[0])
-            at_work.popleft()
-            now = status(study)
+            _record(study, *running[0])
+            running.popleft()
+            now = study.status()
             bar.update(now.finite - done.finite)
             done = now
     except BaseException:
-        for trial, future, _ in at_work:
+        for trial, future, _ in running:
             if future is not None:
                 future.cancel()
-                end_interrupted(study, trial)
+                study.abandon(trial)
         raise
 
 
-def _may_begin(now: StudyStatus, budget: Budget) -> bool:
-    """Whether a trial may begin: not if those at work could spend the budget."""
-    if now.is_spent(budget):
-        return False
-    if budget.n_trials is None:
-        return True
-    return now.finite + now.running < budget.n_trials and now.place < 2 * budget.n_trials
-
-
-def _submit(client: Any, shared: Any, objective: Objective, study: Any, trial: Any) -> Any:
-    """Choose the arguments here and send them to a worker; ``None`` if there is no choosing them."""
+def _submit(client: Any, shared: Any, objective: Objective, study: Study, trial: Any) -> Any:
+    """Choose the arguments here and send them to a worker; ``None`` if choosing them failed."""
     started = time.perf_counter()
     try:
         params = objective.arguments(trial)
     except Exception as error:
-        end_failed(study, trial, time.perf_counter() - started, error)
+        study.finish(trial, None, time.perf_counter() - started, message_of(error))
         return None
     return client.submit(_scores, shared, params, pure=False)
 
@@ -75,13 +69,13 @@ def _scores(objective: Objective, params: Mapping[str, Any]) -> tuple[Array, flo
     return replace(objective, n_jobs=threads).scores(params), time.perf_counter() - started
 
 
-def _settle(study: Any, trial: Any, future: Any, began: float) -> None:
-    """Wait for a trial and tell the study how it ended."""
+def _record(study: Study, trial: Any, future: Any, began: float) -> None:
+    """Wait for a trial and record how it ended."""
     if future is None:
         return
     try:
         scores, seconds = future.result()
     except Exception as error:
-        end_failed(study, trial, time.perf_counter() - began, error)
+        study.finish(trial, None, time.perf_counter() - began, message_of(error))
     else:
-        end(study, trial, seconds, Objective.noted(trial, scores))
+        study.finish(trial, Objective.record(trial, scores), seconds)

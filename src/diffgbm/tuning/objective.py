@@ -1,10 +1,16 @@
-"""What a search minimises: the CRPS of an estimator's arguments on rows that it has not learned from."""
+r"""What a search minimises: the mean CRPS of held-out rows.
+
+.. math:: \text{score}(\theta) = \frac1K \sum_{k=1}^K \frac{1}{n_k} \sum_{i \in \text{split } k}
+    \text{CRPS}\bigl(\hat p_{\theta, -k}(\cdot \mid x_i),\ y_i\bigr)
+
+with :math:`\hat p_{\theta, -k}` fitted to the other rows with the arguments :math:`\theta`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
@@ -14,18 +20,37 @@ from diffgbm._util.types import Array
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.response import ResponseTable, read_response
 from diffgbm.data.splits import PAPER_FOLDS, Split, cross_validation_splits
-from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.metrics.scores import crps
 from diffgbm.tuning.search_spaces import CORNERS, SPACES, Params, Space, Trial
 
 ALIASES = {"score_flex": "score_flex_sde", "flow": "flow_vp"}
-"""The paper's headline rows, by the names that one would type."""
+"""Short names of the paper's headline rows."""
 NAMES = (*ALIASES, *(name for name in SPACES if name not in ALIASES.values()))
+
+
+class Regressor(Protocol):
+    """The part of ``DiffGBM`` that a search uses."""
+
+    def get_params(self, deep: bool = ...) -> dict[str, Any]:
+        """Return the arguments."""
+        ...
+
+    def fit(self, X: Any, y: Any, cat_idx: Sequence[int] | None = ..., sample_weight: Any = ...) -> Any:
+        """Learn p(y | x)."""
+        ...
+
+    def sample(self, X: Any, n_samples: int, *, seed: int | None = ...) -> Array:
+        """Draw samples of shape (n_samples, n) or (n_samples, n, d)."""
+        ...
+
+    def crps(self, X: Any, y: Any) -> Array:
+        """Score the predictive distributions."""
+        ...
 
 
 @dataclass(frozen=True)
 class Pinned:
-    """A trial in which the arguments that are ``fixed`` have been chosen already, and are not asked for."""
+    """A trial that does not choose the arguments in ``fixed``."""
 
     trial: Trial
     fixed: Mapping[str, Any]
@@ -45,10 +70,12 @@ class Pinned:
 
 @dataclass(frozen=True)
 class Objective:
-    """A function from a trial to the mean CRPS of the held-out rows; a plain value, to be sent to other processes.
+    """A function from a trial to the mean CRPS of the held-out rows; a picklable value.
 
     Attributes
     ----------
+    estimator : callable
+        From arguments to an unfitted regressor: ``DiffGBM``.
     X : ndarray of shape (n, p)
         Encoded rows.
     y : ndarray of shape (n,) or (n, d)
@@ -58,19 +85,20 @@ class Objective:
     categorical : tuple of int
         Categorical columns.
     unit : ndarray of shape (1,) or (d,)
-        What the CRPS is measured in: 1 for one response, each one's standard deviation for several.
+        Unit of the CRPS: 1 for one response, each response's standard deviation for several.
     splits : tuple of (ndarray, ndarray)
-        Rows to learn from and rows to score.
+        Training rows and held-out rows.
     space : str or callable
         What a trial may choose: a name, or a function from a trial to arguments.
     fixed : dict
         Arguments that no trial chooses.
     n_samples : int or None
-        Samples for each row; ``None`` scores the law itself.
+        Samples for each row; ``None`` scores the predictive distribution itself.
     seed, n_jobs : int
-        Of each estimator.
+        Seed and threads of each estimator.
     """
 
+    estimator: Callable[..., Regressor]
     X: Array
     y: Array
     weights: Array | None
@@ -84,12 +112,12 @@ class Objective:
     n_jobs: int | None
 
     def __call__(self, trial: Any) -> float:
-        """Score what ``trial``, one of Optuna's, chooses; it is left with the score of each split."""
-        return self.noted(trial, self.scores(self.arguments(trial)))
+        """Score the choices of an Optuna trial and record the score of each split."""
+        return self.record(trial, self.scores(self.arguments(trial)))
 
     @staticmethod
-    def noted(trial: Any, scores: Array) -> float:
-        """Leave a trial with the score of each split (k,) and return their mean."""
+    def record(trial: Any, scores: Array) -> float:
+        """Record the score of each split (k,) in a trial and return their mean."""
         trial.set_user_attr("splits", scores.tolist())
         return float(scores.mean())
 
@@ -98,22 +126,22 @@ class Objective:
         return {**space_of(self.space)(Pinned(trial, self.fixed)), **self.fixed}
 
     def corners(self) -> tuple[Params, ...]:
-        """Return the choices to begin with, without those that are fixed."""
+        """Return the choices of the first trials, without the fixed arguments."""
         named = CORNERS.get(ALIASES.get(self.space, self.space), ()) if isinstance(self.space, str) else ()
         left = [{name: value for name, value in corner.items() if name not in self.fixed} for corner in named]
         return tuple(corner for i, corner in enumerate(left) if corner not in left[:i])
 
     def scores(self, params: Mapping[str, Any]) -> Array:
-        """Return the mean CRPS of each split's held-out rows under ``DiffGBM(**params)``: shape (k,)."""
-        found = np.array([self._score(params, k, split) for k, split in enumerate(self.splits)])
-        if not np.isfinite(found).all():
-            raise ValueError(f"the CRPS is not finite: {found.tolist()}")
-        return found
+        """Return the mean CRPS of each split's held-out rows under ``estimator(**params)``: shape (k,)."""
+        scores = np.array([self._score(params, k, split) for k, split in enumerate(self.splits)])
+        if not np.isfinite(scores).all():
+            raise ValueError(f"the CRPS is not finite: {scores.tolist()}")
+        return scores
 
     def _score(self, params: Mapping[str, Any], k: int, split: Split) -> float:
         train, test = split
         seeds = np.random.SeedSequence([self.seed, k]).generate_state(2) >> 1
-        model = DiffGBM(**{"seed": int(seeds[0]), "n_jobs": self.n_jobs, **params, "verbose": 0})
+        model = self.estimator(**{"seed": int(seeds[0]), "n_jobs": self.n_jobs, **params, "verbose": 0})
         weights = None if self.weights is None else self.weights[train]
         model.fit(self.X[train], self.y[train], list(self.categorical), weights)
         if self.n_samples is None:
@@ -125,6 +153,7 @@ class Objective:
 
 
 def make_objective(
+    estimator: Callable[..., Regressor],
     X: Any,
     y: Any,
     cat_idx: Sequence[int] | None,
@@ -138,9 +167,9 @@ def make_objective(
     n_jobs: int | None,
     owner: str,
 ) -> Objective:
-    """Read the user's table and arguments; whatever is wrong with them is said here and not by every trial."""
+    """Read the user's table and arguments. Errors in them are raised here and not by every trial."""
     space_of(space)
-    arguments = DiffGBM().get_params(deep=False)
+    arguments = estimator().get_params(deep=False)
     fixed = {known("estimator_params", name, arguments): value for name, value in (fixed or {}).items()}
     if n_samples is not None:
         check_count("n_samples", n_samples, 2)
@@ -153,6 +182,7 @@ def make_objective(
         raise ValueError(f"{owner} needs at least {PAPER_FOLDS} rows; got n_samples={len(matrix)}.")
     several = len(response.scale) > 1
     return Objective(
+        estimator=estimator,
         X=matrix,
         y=read_response(y)[1],
         weights=weights,
@@ -168,7 +198,7 @@ def make_objective(
 
 
 def space_of(space: str | Space) -> Space:
-    """Return the search space of a name, or the function that was given as one."""
+    """Return the search space of a name; a function is a space itself."""
     if callable(space):
         return space
     name = known("space", space, (*NAMES, *ALIASES.values()))
