@@ -96,3 +96,15 @@ def test_the_limit_holds_for_threads_that_help():
     with threadpool_limits(3, user_api="blas"), one_blas_thread():
         map_blocks(lambda first, last: found.append(blas_threads()), 1000, 64, 3, Bar())
     assert found == [{1}] * len(range(0, 1000, 64))
+
+
+@pytest.mark.parametrize("first_out", [0, 1])
+def test_the_limit_ends_with_the_last_of_overlapping_blocks(first_out):
+    with threadpool_limits(3, user_api="blas"):
+        blocks = [one_blas_thread(), one_blas_thread()]
+        for block in blocks:
+            block.__enter__()
+        blocks[first_out].__exit__(None, None, None)
+        assert blas_threads() == {1}
+        blocks[1 - first_out].__exit__(None, None, None)
+        assert blas_threads() == {3}

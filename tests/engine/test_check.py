@@ -58,6 +58,13 @@ BROKEN = {
     "sets too many": ("num_cat", lambda line: "999"),
     "set out of range": ("cat_boundaries", last("1000")),
     "set backwards": ("cat_boundaries", first("5")),
+    "two spaces between boundaries": ("cat_boundaries", lambda line: f"{line.split()[0]}  {line.split()[-1]}"),
+    "two spaces between words": (
+        "cat_threshold",
+        lambda line: (line + " 0").replace(" ", "  ", 1),
+    ),
+    "two spaces between leaves": ("leaf_value", lambda line: line.replace(" ", "  ", 1).rpartition(" ")[0]),
+    "a number that goes on": ("leaf_value", lambda line: line + "x"),
     "words no words": ("cat_threshold", first("99999999999")),
     "linear or not": ("is_linear", lambda line: "7"),
     "another feature count": ("max_feature_idx", lambda line: "9"),

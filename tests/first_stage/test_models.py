@@ -1,6 +1,7 @@
 """First-stage models: what they say of rows they have not seen, and of new ones."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -8,6 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.linalg import solve
 from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
@@ -18,7 +22,13 @@ from diffgbm.first_stage import Task
 from diffgbm.first_stage.conditional_cdf import ConditionalCDF, cdf_outputs
 from diffgbm.first_stage.cross_fitting import CrossFitted, combine
 from diffgbm.first_stage.dense import MOST_LEVELS, DenseTable
-from diffgbm.first_stage.gaussian_process import GaussianProcessMean, Hyperparameters, correlation, leave_one_out
+from diffgbm.first_stage.gaussian_process import (
+    GaussianProcessMean,
+    Hyperparameters,
+    correlation,
+    hyperparameters,
+    leave_one_out,
+)
 from diffgbm.first_stage.leaf_forest import ExtraTreesMean, from_trees
 from diffgbm.first_stage.lightgbm_mean import LightGBMMean
 from diffgbm.first_stage.regressors import AnyRegressor, seeded
@@ -134,6 +144,25 @@ def test_leave_one_out_is_that_of_refits(kernel, seed, noise):
         rest = np.delete(np.arange(15), i)
         alpha = solve(gram[np.ix_(rest, rest)] + noise * np.eye(14), y[rest], assume_a="pos")
         assert left_out[i] == pytest.approx(gram[i, rest] @ alpha, abs=1e-7)
+
+
+@pytest.mark.parametrize("kernel", ["matern", "rbf"])
+def test_hyperparameters_are_scikit_learns_without_its_warnings(kernel):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(40, 3))
+    y = np.sin(5.0 * X[:, 0])  # two columns that do not matter and no noise: bounds are reached
+    shape = (
+        Matern(np.full(3, np.sqrt(3.0)), (1e-2, 1e3), nu=2.5)
+        if kernel == "matern"
+        else RBF(np.full(3, np.sqrt(3.0)), (1e-2, 1e3))
+    )
+    prior = ConstantKernel(1.0, (1e-2, 1e3)) * shape + WhiteKernel(0.1, (1e-8, 2.0))
+    with pytest.warns(ConvergenceWarning):
+        theta = np.exp(GaussianProcessRegressor(prior, random_state=0).fit(X, y).kernel_.theta)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = hyperparameters(kernel, X, y, 0)
+    np.testing.assert_array_equal([found.signal, *found.lengths, found.noise], theta)
 
 
 def test_kernels_by_hand():

@@ -1,17 +1,25 @@
 """Many at once: threads that sample while others fit, processes, event loops; and how many threads there really are."""
 
 import asyncio
+import io
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import threading
+import tokenize
+import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
+import diffgbm
+from diffgbm import load
 from tests.conftest import tiny, toy
 
 X, Y = toy(130)
@@ -178,3 +186,40 @@ def test_no_more_threads_than_were_asked_for():
     assert one == 0
     # two of LightGBM, two that sample, and two of the call before that may not have ended yet on a busy machine
     assert 1 <= two <= 6
+
+
+PROCESS_WIDE = re.compile(
+    r"catch_warnings|simplefilter|filterwarnings|showwarning|os\.environ\[[^]]*\] *=[^=]|"
+    r"environ\.(setdefault|update|pop)|putenv|chdir|umask|signal\.signal|matplotlib\.use|switch_backend|rcParams|np\.seterr\b|set_printoptions|setlocale|"
+    r"setrecursionlimit|field_size_limit|set_cpu_count|threadpool_limits|random\.seed\("
+)
+
+
+def test_only_the_command_changes_what_belongs_to_the_process():
+    """``warnings.catch_warnings`` included: where two blocks overlap in threads, it leaves its filters for good."""
+    source = Path(diffgbm.__file__).parent
+    files = [path for path in source.rglob("*.py") if PROCESS_WIDE.search(_code(path))]
+    # the command's process is its own; ContextVar and SharedChange are for all others
+    assert {path.relative_to(source).as_posix() for path in files} <= {"cli/entry.py", "cli/commands.py"}
+
+
+def _code(path):
+    """Return a file without its comments and strings."""
+    words = tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline)
+    return "".join(word.string for word in words if word.type not in (tokenize.COMMENT, tokenize.STRING))
+
+
+def test_files_loaded_in_threads_leave_the_warnings_alone(model, tmp_path):
+    model.save(tmp_path / "m.dgbm")
+    before = list(warnings.filters)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: load(tmp_path / "m.dgbm"), range(40)))
+    assert list(warnings.filters) == before
+
+
+def test_overlapping_fits_leave_the_threads_of_linear_algebra_alone():
+    with threadpool_limits(3, user_api="blas"):
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda seed: tiny("flow", seed=seed).fit(*toy()), range(8)))
+        found = {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+    assert found == {3}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from typing import TypeVar
 
@@ -13,6 +16,35 @@ Value = TypeVar("Value")
 
 class DiffGBMWarning(UserWarning):
     """Something the user can change: data too small for an option, an engine that had to fall back."""
+
+
+_messages: ContextVar[list[str] | None] = ContextVar("messages", default=None)
+
+
+def warn(message: str, stacklevel: int = 1) -> None:
+    """Give the user a ``DiffGBMWarning``, unless a block of ``kept_warnings`` keeps it.
+
+    ``stacklevel`` counts as that of ``warnings.warn`` in the caller does.
+    """
+    kept = _messages.get()
+    if kept is None:
+        warnings.warn(message, DiffGBMWarning, stacklevel=stacklevel + 1)
+    else:
+        kept.append(message)
+
+
+@contextmanager
+def kept_warnings() -> Iterator[list[str]]:
+    """Yield a list that takes the messages of ``warn`` inside the block, in this thread, instead of the user.
+
+    ``warnings.catch_warnings`` would change the filters of all threads, for good where two blocks overlap.
+    """
+    kept: list[str] = []
+    token = _messages.set(kept)
+    try:
+        yield kept
+    finally:
+        _messages.reset(token)
 
 
 class ClusterError(RuntimeError):

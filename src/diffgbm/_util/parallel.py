@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import joblib
 import numpy as np
 from threadpoolctl import ThreadpoolController
+
+from diffgbm._util.shared_change import SharedChange
 
 ROWS = 64
 """Blocks are multiples of this: the engine decides a split for 64 rows at once."""
@@ -52,18 +53,15 @@ def map_blocks(work: Callable[[int, int], None], n_rows: int, size: int, threads
             bar.update(done)
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Keep linear algebra on one thread: the order in which it adds depends on how many there are.
-
-    The last bit of a guide is enough for other trees where several splits are equally good, and threads of BLAS would
-    come on top of ``n_jobs``. The limit is the process's: where several threads fit at a time, it ends with the first.
-    """
-    with _libraries().limit(limits=1, user_api="blas"):
-        yield
-
-
 @cache
 def _libraries() -> ThreadpoolController:
     """Those of numpy and scipy, which are loaded by now; to look for them takes milliseconds."""
     return ThreadpoolController()
+
+
+one_blas_thread = SharedChange(lambda: _libraries().limit(limits=1, user_api="blas"))
+"""Keep linear algebra on one thread for a block: the order in which it adds depends on how many there are.
+
+The last bit of a first-stage prediction is enough for other trees where several splits are equally good, and threads of
+BLAS would come on top of ``n_jobs``. The limit is the process's: of several threads that fit, the last ends it.
+"""

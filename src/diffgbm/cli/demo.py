@@ -107,16 +107,15 @@ def score(table: Table, name: str, model: Any, n_samples: int = 500) -> str:
 
 def picture(model: DiffGBM, file: Path) -> None:
     """Draw the learned toy: intervals over x on the left, densities beside the truth on the right."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
     x = np.linspace(0.0, 1.0, 200)
     samples = model.sample(x[:, None], 4000, seed=2)
     X, y = draw_toy(1500, 3)
     blue, orange = "#0072B2", "#D55E00"
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.0), width_ratios=[1.35, 1.0], layout="constrained")
+    # without pyplot, whose choice of a window or none is the user's
+    figure = Figure(figsize=(10.5, 4.0), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[1.35, 1.0])
     left.scatter(X[:, 0], y, s=4, color="0.55", alpha=0.6, linewidths=0, label="data")
     grid = np.linspace(-4.0, 4.5, 171)
     counts = np.array([np.histogram(column, grid, density=True)[0] for column in samples.T])
@@ -146,7 +145,6 @@ def picture(model: DiffGBM, file: Path) -> None:
     right.set(xlabel="y", yticks=[], title="two branches, heavy tails", xlim=(-4.0, 4.5), ylim=(0.0, 5.6))
     right.legend(frameon=False, loc="upper center", ncols=2)
     figure.savefig(file, dpi=140)
-    plt.close(figure)
 
 
 def main(file: str = "demo.png") -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from diffgbm._util.dask_client import the_client, workers_of
-from diffgbm._util.errors import DiffGBMWarning, known
+from diffgbm._util.errors import kept_warnings, known, warn
 from diffgbm._util.optional import need
 from diffgbm._util.types import Array
 from diffgbm.dask.boosting import (
@@ -116,17 +115,16 @@ def _fit_alone(
     task = delayed(_fit_in_memory)(dict(params), *columns, cat_idx, threads[at])
     model, told = client.compute(task, workers=[at], allow_other_workers=True).result()
     for message in told:
-        warnings.warn(message, DiffGBMWarning, stacklevel=5)
+        warn(message, stacklevel=5)
     return model
 
 
 def _fit_in_memory(
     params: dict[str, Any], X: Any, y: Any, weights: Any, cat_idx: Sequence[int] | None, threads: int
 ) -> tuple[FittedModel, list[str]]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", DiffGBMWarning)
+    with kept_warnings() as messages:
         fitted = DiffGBM(**{**params, "n_jobs": threads, "verbose": 0}).fit(X, y, cat_idx, weights)
-    return fitted.model_, [str(w.message) for w in caught if issubclass(w.category, DiffGBMWarning)]
+    return fitted.model_, messages
 
 
 def _check_options(params: Mapping[str, Any], plan: Plan, owner: str) -> None:
@@ -148,10 +146,9 @@ def _residuals(table: Table, plan: Plan, params: Mapping[str, Any]) -> tuple[Fit
     if plan == Plan(None, None, ()):
         return None, worker_group.per_part(residual_rows, table.parts, nothing)
     if sum(table.rows) < MIN_ROWS:
-        warnings.warn(
+        warn(
             f"residualize and first_stage_features need at least {MIN_ROWS} rows and got {sum(table.rows)}: fitting "
             "without them. Set residualize='off' to silence this.",
-            DiffGBMWarning,
             stacklevel=5,
         )
         return None, worker_group.per_part(residual_rows, table.parts, nothing)

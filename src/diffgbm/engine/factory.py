@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Literal
 
-from diffgbm._util.errors import DiffGBMWarning
+from diffgbm._util.errors import warn
 from diffgbm.engine.base import Engine
 from diffgbm.engine.collapse_engine import CollapseEngine, VectorForest
 from diffgbm.engine.forest import CannotCollapse
@@ -50,9 +49,7 @@ def make_engine(
         except CannotCollapse as reason:
             if kind == "collapse":
                 raise
-            warnings.warn(
-                f"sampling falls back to LightGBM's own predict, which is slow: {reason}", DiffGBMWarning, stacklevel=2
-            )
+            warn(f"sampling falls back to LightGBM's own predict, which is slow: {reason}", stacklevel=2)
     return LightGBMEngine([LightGBMField(field, n_jobs) for field in fields])
 
 

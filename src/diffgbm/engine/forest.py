@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import lightgbm as lgb
 import numpy as np
@@ -172,8 +173,24 @@ def check_sum(header: str, fields: Sequence[dict[str, str]]) -> None:
 
 
 def parse_numbers(words: str) -> Array:
-    """Read numbers separated by spaces."""
-    return np.fromstring(words, dtype=np.float64, sep=" ")
+    """Read numbers separated by one space each; raise ``ValueError`` if they are anything else."""
+    return _parsed(words, np.float64)
+
+
+def _parsed(words: str, dtype: type[np.float64] | type[np.int64]) -> NDArray[Any]:
+    """Read numbers separated by one space each.
+
+    numpy's reader stops at what is no number, with a warning at most. Either it returns fewer numbers than there are
+    words then, or it stopped inside the last word.
+    """
+    if not words:
+        return np.empty(0, dtype)
+    found = np.fromstring(words, dtype=dtype, sep=" ")
+    if len(found) != words.count(" ") + 1 or not np.array_equal(
+        found[-1:], [dtype(words[words.rfind(" ") + 1 :])], equal_nan=True
+    ):
+        raise ValueError("it holds something that is not a number")
+    return found
 
 
 def _joined(fields: Sequence[dict[str, str]], name: str) -> str:
@@ -185,14 +202,10 @@ def _numbers(fields: Sequence[dict[str, str]], name: str) -> Array:
 
 
 def _integers(fields: Sequence[dict[str, str]], name: str) -> Integers:
-    return np.fromstring(_joined(fields, name), dtype=np.int64, sep=" ")
+    return _parsed(_joined(fields, name), np.int64)
 
 
 def _set_starts(fields: Sequence[dict[str, str]]) -> Integers:
     """Where each bit set begins: ``cat_boundaries`` of each tree starts again at zero."""
-    lengths = [
-        np.diff(np.fromstring(field["cat_boundaries"], dtype=np.int64, sep=" "))
-        for field in fields
-        if field.get("cat_boundaries")
-    ]
+    lengths = [np.diff(_parsed(field["cat_boundaries"], np.int64)) for field in fields if field.get("cat_boundaries")]
     return _starts(np.concatenate(lengths) if lengths else np.empty(0, np.int64))

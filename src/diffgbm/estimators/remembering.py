@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from abc import abstractmethod
 from typing import Any, cast
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from diffgbm._util.errors import DiffGBMWarning
+from diffgbm._util.errors import warn
 from diffgbm.data.features import FeatureTable
 
 
@@ -37,7 +36,7 @@ class RemembersColumns:
         columns, owner = self._columns(), type(self).__name__
         if columns.names is not None and isinstance(X, np.ndarray):
             said = f"X does not have valid feature names, but {owner} was fitted with feature names"
-            warnings.warn(said, DiffGBMWarning, stacklevel=3)
+            warn(said, stacklevel=3)
         return columns.encode(X, owner)
 
     def save(self, path: str | os.PathLike[str]) -> None:

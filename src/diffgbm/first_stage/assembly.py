@@ -10,14 +10,13 @@ estimated and taken out of the spread (``shrink``).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from diffgbm._util.errors import DiffGBMWarning
+from diffgbm._util.errors import warn
 from diffgbm._util.types import Array
 from diffgbm.first_stage.cross_fitting import CrossFitted, FirstStage, Predictor, Task
 from diffgbm.first_stage.plan import Plan
@@ -105,10 +104,9 @@ def fit_first_stage(task: Task, plan: Plan) -> tuple[FittedFirstStage | None, Fi
     if plan == Plan(None, None, ()):
         return None, no_first_stage_values(task.y)
     if len(task.y) < MIN_ROWS:
-        warnings.warn(
+        warn(
             f"residualize and first_stage_features need at least {MIN_ROWS} rows and got {len(task.y)}: fitting "
             "without them. Set residualize='off' to silence this.",
-            DiffGBMWarning,
             stacklevel=4,
         )
         return None, no_first_stage_values(task.y)

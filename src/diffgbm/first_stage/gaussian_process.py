@@ -6,14 +6,13 @@ r"""A Gaussian process as a first-stage model: exact, with leave-one-out predict
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack
+from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
-from sklearn.exceptions import ConvergenceWarning
 
 from diffgbm._util.types import Array
 from diffgbm.data.splits import subsample
@@ -136,10 +135,15 @@ def hyperparameters(kernel: Kernel, X: Array, y: Array, seed: int) -> Hyperparam
     bounds = (1e-2, 1e3)
     shape: Any = RBF(start, bounds) if kernel == "rbf" else Matern(start, bounds, nu=2.5)
     prior = ConstantKernel(1.0, (1e-2, 1e3)) * shape + WhiteKernel(0.1, (1e-8, 2.0))
-    model = GaussianProcessRegressor(prior, random_state=seed, n_restarts_optimizer=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a bound that is reached is an answer, too
-        theta = np.exp(model.fit(X, y).kernel_.theta)
+    model = GaussianProcessRegressor(prior, optimizer=None, random_state=seed).fit(X, y)
+
+    def loss(theta: Array) -> tuple[float, Array]:
+        likelihood, gradient = model.log_marginal_likelihood(theta, eval_gradient=True, clone_kernel=False)
+        return -likelihood, -gradient
+
+    # as scikit-learn's own optimiser, which would warn of a bound that is reached: that is an answer, too
+    model.kernel_.theta = minimize(loss, prior.theta, jac=True, bounds=prior.bounds, method="L-BFGS-B").x
+    theta = np.exp(model.kernel_.theta)
     return Hyperparameters(float(theta[0]), float(theta[-1]), theta[1:-1])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import tempfile
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm._util.errors import DiffGBMWarning
+from diffgbm._util.errors import kept_warnings
 from diffgbm._util.types import Array
 from diffgbm.estimators.conformal import ConformalDiffGBM
 from diffgbm.estimators.loaded import Model, facts, interval_of, members
@@ -210,8 +209,7 @@ def _response(
 
 def _shown(model: Model, rows: Rows, scores: RowScores, j: int, positions: NDArray[np.intp]) -> tuple[ShownRow, ...]:
     # which rows are shown depends on the scores of all, whose laws were not kept: these few are predicted again
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DiffGBMWarning)
+    with kept_warnings():
         X = rows.take(positions)
         distributions = model.predict_distribution(X)
         ends = interval_of(model, distributions, X, MAIN).reshape(len(positions), -1, 2)[:, j]

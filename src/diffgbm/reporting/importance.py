@@ -7,14 +7,13 @@ No observation is needed: it is said what the model uses, not whether it is righ
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm._util.errors import DiffGBMWarning
+from diffgbm._util.errors import kept_warnings
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
 from diffgbm.estimators.loaded import Model, members
@@ -61,8 +60,7 @@ def permutation_importance(
     orders = [rng.permutation(len(chosen)) for _ in range(repeats)]
     changes = np.zeros((2, repeats, p, members(model)[0].n_responses))
     # what is to be warned of was warned of when the rows were scored
-    with progress_bar(p, "importance", verbose, "feature") as bar, warnings.catch_warnings():
-        warnings.simplefilter("ignore", DiffGBMWarning)
+    with progress_bar(p, "importance", verbose, "feature") as bar, kept_warnings():
         usual = _quartiles(model, rows.take(chosen))
         rounding = 1e-12 * np.abs(usual).max()
         for j in range(p):
