@@ -127,3 +127,16 @@ def test_optuna_is_quiet_and_then_as_before():
     with open_study(None, None):
         assert optuna.logging.get_verbosity() == optuna.logging.ERROR
     assert optuna.logging.get_verbosity() == before
+
+
+@pytest.mark.parametrize("first_out", [0, 1])
+def test_optunas_messages_come_back_with_the_last_of_overlapping_studies(first_out):
+    before = optuna.logging.get_verbosity()
+    studies = [open_study(None, None), open_study(None, None)]
+    for study in studies:
+        study.__enter__()
+    assert optuna.logging.get_verbosity() == optuna.logging.ERROR
+    studies[first_out].__exit__(None, None, None)
+    assert optuna.logging.get_verbosity() == optuna.logging.ERROR
+    studies[1 - first_out].__exit__(None, None, None)
+    assert optuna.logging.get_verbosity() == before

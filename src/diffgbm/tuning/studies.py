@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from diffgbm._util.optional import need
+from diffgbm._util.shared_change import SharedChange
 
 MOST_DEATHS = 3
 """Processes that may die at one trial index before it counts as a failed trial."""
@@ -263,8 +264,7 @@ def sqlite_storage(path: Path) -> Any:
 
 
 @contextmanager
-def quiet_optuna() -> Iterator[None]:
-    """Switch Optuna's messages off for a block."""
+def _only_errors() -> Iterator[None]:
     logging = need("optuna").logging
     verbosity = logging.get_verbosity()
     logging.set_verbosity(logging.ERROR)
@@ -272,3 +272,7 @@ def quiet_optuna() -> Iterator[None]:
         yield
     finally:
         logging.set_verbosity(verbosity)
+
+
+quiet_optuna = SharedChange(_only_errors)
+"""Switch Optuna's messages, which are the process's, off for a block."""
