@@ -1,4 +1,4 @@
-"""Joint laws of several responses: marginals, dependence, scores."""
+"""Joint distributions of several responses: marginals, dependence, scores."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ M = 1024
 
 @pytest.fixture(scope="module")
 def normal() -> JointDistribution:
-    """Two rows, two responses: normal laws with known correlation."""
+    """Two rows, two responses: normal distributions with known correlation."""
     roots = np.linalg.cholesky(COVARIANCE)
     points = MEAN[:, None] + np.einsum("njk,mk->nmj", roots, normal_points(M, 2))
     return JointDistribution(points, ("height", "weight"), pd.Index([7, 9]))
@@ -68,7 +68,7 @@ def test_dependence(normal):
 def test_density(normal):
     y = MEAN + np.array([[0.5, -0.7], [1.0, 0.2]])
     expected = [stats.multivariate_normal(m, c).logpdf(v) for m, c, v in zip(MEAN, COVARIANCE, y, strict=True)]
-    # Scott's kernels add their own variance: a tenth here
+    # Scott's kernels add a tenth to the variance here
     np.testing.assert_allclose(normal.logpdf(y), expected, atol=0.15)
     kernel = [stats.gaussian_kde(row.T).logpdf(v)[0] for row, v in zip(normal.points, y, strict=True)]
     np.testing.assert_allclose(normal.logpdf(y), kernel, atol=0.01)

@@ -1,4 +1,4 @@
-"""Scores against hand-worked cases, brute force, scoringrules and scipy; laws and samples alike."""
+"""Scores against hand-worked cases, brute force, scoringrules and scipy, for distributions and samples."""
 
 import numpy as np
 import pytest
@@ -6,38 +6,20 @@ import scoringrules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from diffgbm import JointDistribution, PredictiveDistribution, Samples, metrics
-from tests.conftest import tiny, toy
+from tests.metrics.predictions import SAMPLES, Y, calibrated_prediction, normal_distribution
 
-SAMPLES = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 3.0], [5.0, 9.0]])
-"""Four samples of two rows."""
-Y = np.array([1.0, 4.0])
+
+@pytest.fixture(scope="module")
+def calibrated():
+    return calibrated_prediction()
 
 
 def brute_crps(samples, y, fair=False):
     m = len(samples)
     pairs = np.abs(samples[:, None] - samples[None]).sum(axis=(0, 1))
     return np.abs(samples - y).mean(axis=0) - pairs / (2.0 * m * (m - 1 if fair else m))
-
-
-def normal_distribution(mean, sd, m=1000):
-    z = stats.norm.ppf((np.arange(m) + 0.5) / m)
-    return PredictiveDistribution.from_points(np.asarray(mean)[:, None] + np.asarray(sd)[:, None] * z)
-
-
-@pytest.fixture(scope="module")
-def calibrated():
-    """A normal law of 2000 rows, observations drawn from it, and 200 samples of it."""
-    rng = np.random.default_rng(0)
-    mean, sd = rng.normal(size=2000), rng.uniform(0.5, 2.0, 2000)
-    return normal_distribution(mean, sd, 200), rng.normal(mean, sd), rng.normal(mean, sd, (200, 2000))
-
-
-# CRPS
 
 
 def test_crps_by_hand():
@@ -152,9 +134,6 @@ def test_weighted_crps_of_a_distribution():
     np.testing.assert_allclose(right, half.crps([1.0]), atol=5e-3)
 
 
-# moments, probabilities, intervals
-
-
 def test_dss_by_hand():
     # unbiased variances 14/3 and 12, means 2 and 4
     np.testing.assert_allclose(metrics.dss(SAMPLES, Y), [np.log(14.0 / 3.0) + 3.0 / 14.0, np.log(12.0)])
@@ -177,85 +156,6 @@ def test_log_score(calibrated):
     distribution2 = JointDistribution(joint.swapaxes(0, 1), ("a", "b"))
     np.testing.assert_allclose(metrics.log_score(joint, truth), -distribution2.logpdf(truth))
     assert metrics.log_score(distribution2, truth).shape == (5,)
-
-
-def test_pit_by_hand(calibrated):
-    np.testing.assert_allclose(metrics.pit(SAMPLES, Y), [0.5, 0.75])  # ties count as below
-    distribution, y, samples = calibrated
-    np.testing.assert_array_equal(metrics.pit(distribution, y), distribution.cdf(y))
-    assert np.abs(metrics.pit(samples, y) - distribution.cdf(y)).max() < 0.2
-
-
-def test_pit_ks(calibrated):
-    distribution, y, samples = calibrated
-    result = metrics.pit_ks(distribution, y)
-    reference = stats.kstest(distribution.cdf(y), "uniform")
-    assert (result.statistic, result.pvalue) == (reference.statistic, reference.pvalue)
-    assert result.pvalue > 0.01
-    assert metrics.pit_ks(distribution, 2.0 * y).pvalue < 1e-3
-    assert metrics.pit_ks(samples, y).pvalue > 0.01
-
-
-def test_coverage_and_width_by_hand():
-    samples = np.repeat(np.linspace(0.0, 10.0, 11)[:, None], 4, axis=1)
-    y = np.array([0.0, 2.5, 7.5, 7.6])
-    assert metrics.coverage(samples, y, 0.5) == 0.5  # [2.5, 7.5], ends included
-    assert metrics.coverage_error(samples, y, 0.5) == 0.0
-    assert metrics.coverage_error(samples, y, 0.8) == pytest.approx(0.05)
-    assert metrics.width(samples, 0.5) == pytest.approx(5.0)
-    np.testing.assert_allclose(metrics.interval_score(samples, y, 0.5), [15.0, 5.0, 5.0, 5.4])
-    low, high = metrics.central_interval(samples, 0.5)
-    np.testing.assert_allclose(scoringrules.interval_score(y, low, high, 0.5), metrics.interval_score(samples, y, 0.5))
-
-
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
-def test_a_calibrated_distribution_is_covered(calibrated, level):
-    distribution, y, samples = calibrated
-    limit = 4.0 * np.sqrt(level * (1.0 - level) / len(y))
-    assert metrics.coverage(distribution, y, level) == pytest.approx(level, abs=limit)
-    assert metrics.coverage(samples, y, level) == pytest.approx(level, abs=limit + 0.01)
-    np.testing.assert_allclose(metrics.width(distribution, level), metrics.width(samples, level), rtol=0.03)
-    z = stats.norm.ppf(0.5 + 0.5 * level)
-    assert metrics.width(distribution, level) == pytest.approx(2.0 * z * distribution.std().mean(), rel=0.02)
-
-
-def test_q_mace_by_hand():
-    samples = np.array([[1.0, 1.0, 1.0], [2.0, 2.0, 2.0], [3.0, 3.0, 3.0], [4.0, 4.0, 4.0]])
-    # at or above the truth: all four of 1.0 (ties count), one of 3.5, none of 5; an even grid is 0, 1/2, 1
-    assert metrics.q_mace(samples, [1.0, 3.5, 5.0]) == pytest.approx(0.25 / 3.0)
-    assert metrics.q_mace(samples, [5.0, 5.0, 5.0]) == pytest.approx(0.5)
-
-
-def test_q_mace_of_distributions(calibrated):
-    distribution, y, samples = calibrated
-    ranks = np.sort((samples >= y).mean(axis=0))
-    expected = np.abs(ranks - np.linspace(0.0, 1.0, len(y))).mean()
-    assert metrics.q_mace(samples, y) == pytest.approx(expected)
-    assert metrics.q_mace(distribution, y) < 0.03
-    assert metrics.q_mace(distribution, y + 3.0) > 0.3
-
-
-def test_iqr_mace_by_hand():
-    # widths rise with the row; the first group of two rows is covered, the second half, the third not at all
-    samples = np.linspace(-1.0, 1.0, 21)[:, None] * np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
-    y = np.array([0.0, 0.0, 0.0, 9.0, 9.0, 9.0])
-    order = [3, 0, 5, 1, 4, 2]
-    np.testing.assert_allclose(metrics.iqr_binned_coverage(samples[:, order], y[order], 0.8, bins=3), [1.0, 0.5, 0.0])
-    assert metrics.iqr_mace(samples[:, order], y[order], 0.8, bins=3) == pytest.approx((0.2 + 0.3 + 0.8) / 3.0)
-    assert len(metrics.iqr_binned_coverage(samples, y, bins=50)) == 6
-
-
-def test_iqr_coverage_of_a_calibrated_distribution(calibrated):
-    distribution, y, samples = calibrated
-    for prediction in (distribution, samples):
-        groups = metrics.iqr_binned_coverage(prediction, y, 0.9)
-        assert groups.shape == (5,)
-        np.testing.assert_allclose(groups, 0.9, atol=4.0 * np.sqrt(0.09 / 400) + 0.01)
-        assert groups.mean() == pytest.approx(metrics.coverage(prediction, y, 0.9))
-        assert metrics.iqr_mace(prediction, y) == pytest.approx(np.abs(groups - 0.9).mean())
-
-
-# several responses
 
 
 def test_several_responses():
@@ -328,47 +228,3 @@ def test_errors():
     for level in (0.0, 1.0, 95):
         with pytest.raises(ValueError, match="level"):
             metrics.coverage(samples, y, level)
-
-
-# scikit-learn
-
-
-def test_scorers_are_better_when_greater(flow_model):
-    X, y = toy(60, seed=1)
-    distribution = flow_model.predict_distribution(X)
-    assert metrics.crps_scorer(flow_model, X, y) == pytest.approx(-distribution.crps(y).mean())
-    assert metrics.crps_scorer(flow_model, X, y) > metrics.crps_scorer(flow_model, X, y + 5.0)
-    expected = -abs(metrics.coverage(distribution, y, 0.9) - 0.9)
-    assert metrics.coverage_scorer(flow_model, X, y) == pytest.approx(expected)
-    assert metrics.coverage_scorer(flow_model, X, y + 50.0, level=0.8) == pytest.approx(-0.8)
-
-
-def test_scorers_of_two_responses(two_responses):
-    X, y = toy(20, d=2, seed=1)
-    distribution = two_responses.predict_distribution(X)
-    assert metrics.crps_scorer(two_responses, X, y) == pytest.approx(-distribution.crps(y).mean())
-    assert metrics.coverage_scorer(two_responses, X, y) == pytest.approx(-metrics.coverage_error(distribution, y))
-
-
-def test_grid_search_selects_by_them():
-    X, y = toy(150)
-    search = GridSearchCV(
-        tiny(residualize="off"), {"n_estimators": [1, 40]}, scoring=metrics.crps_scorer, cv=2, error_score="raise"
-    ).fit(X, y)
-    assert search.best_params_ == {"n_estimators": 40}
-    scores = cross_val_score(tiny(residualize="off", n_estimators=40), X, y, scoring=metrics.crps_scorer, cv=2)
-    assert search.best_score_ == pytest.approx(scores.mean())
-    both = {"crps": metrics.crps_scorer, "coverage": metrics.coverage_scorer}
-    search = GridSearchCV(tiny(residualize="off"), {"n_estimators": [1, 40]}, scoring=both, refit="coverage", cv=2)
-    search.fit(X, y)
-    assert search.best_index_ == np.argmax(search.cv_results_["mean_test_coverage"])
-
-
-def test_scorers_see_what_reaches_the_last_step_of_a_pipeline(flow_model):
-    X, y = toy(60, seed=1)
-    pipeline = Pipeline(
-        [("shift", FunctionTransformer(lambda X: X - 2.0)), ("inner", Pipeline([("model", flow_model)]))]
-    )
-    for scorer in (metrics.crps_scorer, metrics.coverage_scorer):
-        assert scorer(pipeline, X + 2.0, y) == pytest.approx(scorer(flow_model, X, y))
-        assert scorer(pipeline, X + 2.0, y) != pytest.approx(scorer(flow_model, X + 2.0, y))
