@@ -1,17 +1,20 @@
-"""Pools of fitted models: their laws, samples and corrections, on models that are made by hand."""
+"""Pools of fitted models: their distributions, samples and corrections, on models that are made by hand."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from scipy.stats import kstest
 
 from diffgbm import AutoDiffGBM
 from diffgbm.auto.atoms import ResponseShape
-from diffgbm.auto.pool import mixed, shares
-from diffgbm.auto.pooled_model import POINTS_OF_A_BAG, PooledModel, owners
+from diffgbm.auto.pool import mixture_points, point_counts
+from diffgbm.auto.pooled_model import POINTS_OF_A_BAG, PooledModel, sample_members
 from diffgbm.auto.recalibration import Correction
-from diffgbm.engine import Draws
+from diffgbm.engine import Draws, row_uniforms
+from tests.auto.shapes import wide_atoms
 from tests.conftest import tiny, toy
 
 FREE = (ResponseShape(),)
@@ -19,7 +22,7 @@ FREE = (ResponseShape(),)
 
 @pytest.fixture(scope="module")
 def members():
-    """An ODE with a guide, and an SDE without, of two bags."""
+    """An ODE with a first-stage model, and an SDE without, of two bags."""
     X, y = toy()
     return (
         tiny("flow").fit(X, y).model_,
@@ -50,11 +53,13 @@ def test_a_pool_of_one_has_the_distributions_of_its_member(members, which):
 
 
 def test_points_are_shared_by_weight(members, pool):
-    """Each bag gives enough points for a law, whose even ranks are the member's share of the pool's."""
+    """Each bag gives enough points for a distribution, whose even ranks are the member's share of the pool's."""
     X, _ = toy(6, seed=1)
-    np.testing.assert_array_equal(shares(pool.weights, 100), [30, 70])
+    np.testing.assert_array_equal(point_counts(pool.weights, 100), [30, 70])
     distributions = [np.sort(m.points(X, m.recipe.sampler, POINTS_OF_A_BAG * len(m.bags)), axis=1) for m in members]
-    np.testing.assert_array_equal(pool.distribution(X, 100).values, mixed(distributions, pool.weights, 100)[:, :, 0])
+    np.testing.assert_array_equal(
+        pool.distribution(X, 100).values, mixture_points(distributions, pool.weights, 100)[:, :, 0]
+    )
 
 
 def test_fewer_points_than_members(pool):
@@ -64,7 +69,7 @@ def test_fewer_points_than_members(pool):
 
 
 def test_short_distributions_are_no_worse_for_many_bags(members):
-    """A short law, of which each bag would have but a few points, has the quantiles of a long one."""
+    """A short distribution, of which each bag would have but a few points, has the quantiles of a long one."""
     X, _ = toy(40, seed=1)
     many = PooledModel((replace(members[1], bags=members[1].bags * 8),), np.ones(1), None, FREE)
     short, long = many.distribution(X, 55), many.distribution(X, 5000)
@@ -81,7 +86,7 @@ def test_distributions_do_not_depend_on_the_batch(pool):
 
 def test_each_sample_is_one_members(members, pool):
     X, _ = toy(5, seed=1)
-    owner = owners(pool.weights, 40)
+    owner = sample_members(pool.weights, 40)
     samples = pool.sample(X, 40, 123, 0, 1, 0)
     for i, member in enumerate(members):
         own = np.flatnonzero(owner == i)
@@ -137,7 +142,7 @@ def test_each_response_has_its_own_shape():
 @pytest.fixture(scope="module")
 def correction():
     theta = np.zeros((16, 4))
-    theta[1, 0], theta[1, 1] = -0.45, 0.1  # laws are too wide, narrow ones most
+    theta[1, 0], theta[1, 1] = -0.45, 0.1  # distributions are too wide, narrow ones most
     return Correction(theta, np.linspace(0.0, 2.0, 101))
 
 
@@ -190,3 +195,54 @@ def test_first_stages_that_members_share_are_asked_once(members):
     assert asked == [10]
     single = PooledModel((first,), np.ones(1), None, FREE).distribution(X, 10).values
     np.testing.assert_array_equal(values, np.repeat(single, 3, axis=1))
+
+
+@st.composite
+def weight_vectors(draw, least=0.0):
+    raw = np.array(draw(st.lists(st.floats(least, 1.0), min_size=1, max_size=6)))
+    assume(raw.sum() > 1e-3)
+    return raw / raw.sum()
+
+
+@settings(deadline=None)
+@given(weight_vectors(0.01), st.integers(1, 2000))
+def test_any_first_samples_are_divided_by_weight(weights, n):
+    counts = np.bincount(sample_members(weights, n), minlength=len(weights))
+    # random members would be off by the square root of n
+    assert np.abs(counts - n * weights).max() <= 2.0 + np.log(n)
+    np.testing.assert_array_equal(sample_members(weights, n), sample_members(weights, 2000)[:n])
+
+
+@pytest.fixture(scope="module")
+def wide_pool():
+    X, y = toy()
+    member = tiny("flow").fit(X, y).model_
+    return PooledModel((member,), np.ones(1), None, (wide_atoms(np.arange(-8.0, 8.0)),))
+
+
+CORRECTION = Correction(np.pad([[0.0], [-0.45]], ((0, 14), (0, 3))), np.linspace(0.0, 2.0, 101))
+
+
+@pytest.mark.parametrize("correction", [None, CORRECTION], ids=["as it is", "recalibrated"])
+def test_distributions_and_samples_stay_within_the_atoms(wide_pool, correction):
+    X, _ = toy(40, seed=1)
+    model, shape, jitter = estimator(replace(wide_pool, correction=correction)), wide_pool.shapes[0], row_uniforms(X)
+    distribution = model.predict_distribution(X)
+    np.testing.assert_allclose(shape.clip(distribution.values, jitter), distribution.values, atol=1e-12)
+    samples = model.sample(X, 500, seed=0)
+    assert samples.shape == (500, 40)
+    np.testing.assert_allclose(shape.clip(samples.T, jitter), samples.T, atol=1e-12)
+    # a value is sampled as often as the distribution says: 4.5 standard errors
+    for value in (-1.0, 0.0, 1.0, 2.0):
+        p = distribution.prob_between(value - 0.5, value + 0.5)
+        error = 4.5 * np.sqrt(np.mean(p * (1.0 - p)) / samples.size) + 1.0 / distribution.values.shape[1]
+        assert np.mean(shape(samples) == value) == pytest.approx(p.mean(), abs=error)
+
+
+def test_distributions_and_samples_do_not_depend_on_the_rows_beside_them(wide_pool):
+    X, _ = toy(30, seed=1)
+    model = estimator(wide_pool)
+    whole, distribution = model.sample(X, 9, seed=5), model.predict_distribution(X)
+    np.testing.assert_array_equal(model.sample(X[11:], 9, seed=5, first_row=11), whole[:, 11:])
+    np.testing.assert_array_equal(model.predict_distribution(X[::-1]).values, distribution.values[::-1])
+    np.testing.assert_array_equal(model.sample(X, 20, seed=5)[:9], whole)

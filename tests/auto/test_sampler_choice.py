@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import diffgbm
-from diffgbm.auto import final_models as finals
-from diffgbm.auto import sampler_choice as samplers
-from diffgbm.auto.presets import RECIPES
-from diffgbm.auto.sampler_choice import LEAST_GAIN, ROWS, SAMPLERS, decisive_bag, saves
+from diffgbm.auto import final_models, sampler_choice
+from diffgbm.auto.presets import PRESETS
+from diffgbm.auto.sampler_choice import MIN_GAIN, ROWS, SAMPLERS, deciding_bag, lowers
+from diffgbm.diffusion.recipe import NAMED, noise_model_arguments
 from diffgbm.diffusion.sampler import Sampler
 from tests.auto.tiny_auto import TINY, auto, small_trees  # noqa: F401
 from tests.conftest import toy
@@ -36,13 +36,13 @@ def used(model):
 @pytest.fixture
 def poor_recipes(monkeypatch):
     """Flows that are sampled badly unless somebody notices."""
-    monkeypatch.setitem(RECIPES, "flow", {**RECIPES["flow"], **SAMPLED_POORLY})
+    monkeypatch.setitem(NAMED, "flow", {**NAMED["flow"], **SAMPLED_POORLY})
 
 
 def test_every_recipe_can_be_sampled_otherwise():
-    assert set(SAMPLERS) == set(RECIPES)
+    assert set(SAMPLERS) == {recipe for preset in PRESETS.values() for recipe in preset.recipes}
     for name, others in SAMPLERS.items():
-        own = diffgbm.DiffGBM(**RECIPES[name]).recipe
+        own = diffgbm.DiffGBM(**noise_model_arguments(name)).recipe
         assert own.sampler not in others
         assert len({replace(own, sampler=other).steps(other).size.shape for other in others}) > 1
 
@@ -63,11 +63,11 @@ def test_a_poor_sampler_is_replaced_without_training_anything_again(poor_recipes
     assert set(boosters(found)) & set(boosters(kept))
 
 
-def test_what_was_chosen_is_told_and_saved(poor_recipes, tmp_path):
+def test_the_choice_is_reported_and_saved(poor_recipes, tmp_path):
     X, y = toy(200)
     model = auto().fit(X, y)
-    board = model.leaderboard_
-    tried = board["model"][board["stage"] == "sampler"]
+    leaderboard = model.leaderboard_
+    tried = leaderboard["model"][leaderboard["stage"] == "sampler"]
     for sampler in used(model):
         assert str(sampler) in model.explain()
         assert any(name.endswith(str(sampler)) for name in model.weights_)
@@ -79,74 +79,74 @@ def test_what_was_chosen_is_told_and_saved(poor_recipes, tmp_path):
 
 
 def test_bags_that_come_after_the_choice_follow_it(poor_recipes, monkeypatch):
-    monkeypatch.setattr(samplers, "ROWS", 10)  # the first bag decides
+    monkeypatch.setattr(sampler_choice, "ROWS", 10)  # the first bag decides
     X, y = toy(200)
     model = auto(replace(TINY, bags=4)).fit(X, y)
     assert POOR not in used(model)
     assert {len(member.bags) for member in model.pool_.members} == {4}
-    board = model.leaderboard_
+    leaderboard = model.leaderboard_
     for stage in ("bag 2", "bag 3", "bag 4"):
-        names = board["model"][board["stage"] == stage]
+        names = leaderboard["model"][leaderboard["stage"] == stage]
         assert any(str(sampler) in name for sampler in used(model) for name in names)
-    weighed = board["rows"][board["stage"].str.startswith("final")]
+    weighed = leaderboard["rows"][leaderboard["stage"].str.startswith("final")]
     assert set(weighed) == {200}
 
 
 def test_a_pool_that_is_no_better_keeps_its_samplers(poor_recipes, monkeypatch):
     X, y = toy(200)
-    monkeypatch.setattr(finals, "saves", lambda other, own, weights, least: False)
+    monkeypatch.setattr(final_models, "lowers", lambda other, own, weights, least: False)
     model = auto().fit(X, y)
     assert used(model) == {POOR}
     assert "sampler" in set(model.leaderboard_["stage"])  # it was tried
 
 
 def test_the_choice_comes_as_soon_as_there_are_rows_enough():
-    def cuts(*sizes):
+    def splits(*sizes):
         return [(np.arange(3), np.arange(size)) for size in sizes]
 
-    assert decisive_bag(cuts(ROWS, ROWS)) == 0
-    assert decisive_bag(cuts(ROWS - 1, 1, 5)) == 1
-    assert decisive_bag(cuts(10, 10, 10)) == 2
-    assert decisive_bag(cuts(10)) == 0
+    assert deciding_bag(splits(ROWS, ROWS)) == 0
+    assert deciding_bag(splits(ROWS - 1, 1, 5)) == 1
+    assert deciding_bag(splits(10, 10, 10)) == 2
+    assert deciding_bag(splits(10)) == 0
 
 
 def test_many_rows_are_thinned_evenly(monkeypatch):
     """A large table decides by about as many rows as are enough."""
     asked = []
 
-    class Rival:
-        """A contest in which all samplers are equally good."""
+    class Equal:
+        """A trainer and a scorer for which all samplers are equally good."""
 
-        def points(self, candidate, model, rows, n_points):
-            asked.append(len(rows))
-            return np.zeros((len(rows), 3, 1))
+        def out_of_bag(self, candidate, model, held_out):
+            asked.extend(map(len, held_out))
+            return [np.zeros((len(rows), 3, 1)) for rows in held_out]
 
         def losses(self, points, rows):
             return np.ones(len(rows))
 
-        def weights(self, rows):
+        def weights_of(self, rows):
             return None
 
     model = auto().fit(*toy(200)).pool_.members[0]
     candidate = type("Candidate", (), {"recipe": "flow"})()
     unseen = [np.arange(30 * ROWS), np.arange(10 * ROWS)]
-    assert samplers.better_sampler(Rival(), candidate, model, unseen) is None
+    assert sampler_choice.better_sampler(Equal(), Equal(), candidate, model, unseen) is None
     rounds = 1 + len(SAMPLERS["flow"])
     assert len(asked) == 2 * rounds
     assert ROWS // 2 <= sum(asked) / rounds <= 2 * ROWS
 
 
 @pytest.mark.parametrize("weights", [None, np.full(400, 2.0)])
-def test_what_saves(weights):
+def test_what_lowers_the_loss(weights):
     rng = np.random.default_rng(0)
     own = rng.uniform(1.0, 3.0, size=400)
     mean = own.mean()
-    assert saves(own - 2.0 * LEAST_GAIN * mean, own, weights, LEAST_GAIN)
-    assert not saves(own - 0.5 * LEAST_GAIN * mean, own, weights, LEAST_GAIN)
-    assert saves(own - 0.5 * LEAST_GAIN * mean, own, weights)
-    assert not saves(own, own, weights)
+    assert lowers(own - 2.0 * MIN_GAIN * mean, own, weights, MIN_GAIN)
+    assert not lowers(own - 0.5 * MIN_GAIN * mean, own, weights, MIN_GAIN)
+    assert lowers(own - 0.5 * MIN_GAIN * mean, own, weights)
+    assert not lowers(own, own, weights)
     # a gain that a few rows owe to chance: mean 0.01, standard error 0.05
     noise = rng.standard_normal(400)
     noise = (noise - noise.mean()) / noise.std()
-    assert not saves(own - (0.01 + noise), own, weights)
-    assert saves(own - (0.1 + noise), own, weights)
+    assert not lowers(own - (0.01 + noise), own, weights)
+    assert lowers(own - (0.1 + noise), own, weights)

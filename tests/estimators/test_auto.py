@@ -1,9 +1,8 @@
-"""AutoDiffGBM: every kind of table, every decision, and what it says of itself."""
+"""AutoDiffGBM: every kind of table, every decision, and its reports."""
 
 import copy
 import pickle
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,17 +16,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from diffgbm import AutoDiffGBM, DiffGBMWarning, JointDistribution, PredictiveDistribution
-from diffgbm.auto import first_stages as stages
-from diffgbm.auto import fitting
+from diffgbm.auto import first_stages, fitting
 from diffgbm.auto.budget import Clock
-from diffgbm.auto.presets import PRESETS, RECIPES
-from diffgbm.auto.recalibration import Correction
-from diffgbm.auto.search import Contest
-from diffgbm.diffusion.recipe import resolve
-from diffgbm.first_stage import Task
-from diffgbm.first_stage.catalogue import build
-from diffgbm.fitting.sizes import SIZES
-from diffgbm.metrics import crps_scorer
+from diffgbm.auto.presets import PRESETS
+from diffgbm.metrics.scores import crps_scorer
 from tests.auto.tiny_auto import LEAST, TINY, auto, small_trees  # noqa: F401
 from tests.conftest import toy
 
@@ -57,20 +49,20 @@ def test_numbers_in_distributions_out(model):
     low, high = model.predict_interval(X, coverage=0.9).T
     inside = np.mean((low <= y) & (y <= high))
     assert 0.75 < inside <= 1.0
-    # the signal is learned: better than the best constant law
+    # the signal is learned: better than the best constant distribution
     assert model.crps(X, y).mean() < 0.8 * np.abs(y[:, None] - y[None, :]).mean() / 2.0
     assert (model.n_features_in_, hasattr(model, "feature_names_in_")) == (3, False)
     np.testing.assert_array_equal(distribution.mean(), model.predict(X)[:7])
 
 
-def test_out_of_bag_distributions_are_of_all_rows_and_agree_with_the_story(model):
+def test_out_of_bag_distributions_cover_all_rows_and_agree_with_the_summary(model):
     _, y = toy()
     np.testing.assert_array_equal(np.sort(model.oob_rows_), np.arange(len(y)))
     assert len(model.oob_distribution_) == len(y)
     crps = model.oob_distribution_.crps(y[model.oob_rows_]).mean()
-    told = float(model.explain().split("its CRPS is ")[1].split(",")[0])
-    # a law's line through its points against the points themselves
-    assert crps == pytest.approx(told, rel=0.01)
+    reported = float(model.explain().split("its CRPS is ")[1].split(",")[0])
+    # a distribution's line through its points against the points themselves
+    assert crps == pytest.approx(reported, rel=0.01)
 
 
 def frame(n=120):
@@ -147,7 +139,7 @@ def test_pipeline_and_cross_validation():
 def test_few_rows_need_no_first_stage_and_no_warning(n):
     X, y = toy(n)
     model = auto().fit(X, y)
-    assert model.stages_ == {}
+    assert model.first_stage_errors_ == {}
     assert all("nothing subtracted" in name for name in model.weights_)
     assert np.isfinite(model.sample(X, 10, seed=0)).all()
 
@@ -162,7 +154,9 @@ def test_two_rows_are_enough_and_one_is_not():
 @pytest.mark.parametrize("n", [30, 120])
 def test_a_constant_response_is_predicted_exactly(n):
     X, _ = toy(n)
-    model = auto(replace(TINY, stages=("lightgbm", "ridge", "extra_trees", "gp_rbf"))).fit(X, np.full(n, 0.1))
+    model = auto(replace(TINY, first_stage_models=("lightgbm", "ridge", "extra_trees", "gp_rbf"))).fit(
+        X, np.full(n, 0.1)
+    )
     np.testing.assert_array_equal(model.sample(X, 4, seed=0), np.full((4, n), 0.1))
     np.testing.assert_allclose(model.predict(X), 0.1, rtol=1e-12)
     assert "CRPS is" in model.explain()
@@ -194,7 +188,7 @@ def test_confining_can_be_turned_off():
     assert scores[1] < scores[0]
 
 
-def test_what_gains_nothing_is_left_alone_unless_demanded():
+def test_confining_that_gains_nothing_happens_only_on_demand():
     X, y = toy(240)
     capped = np.minimum(y, np.sort(y)[-4])  # four rows at the cap: too few to gain much
     assert auto(discrete=True).fit(X, capped).pool_.shapes[0].high == capped.max()
@@ -214,74 +208,11 @@ def test_a_cap_is_noticed():
     assert auto(discrete=False).fit(X, capped).sample(X, 20, seed=0).max() > cap
 
 
-def test_recalibration_is_told_and_can_be_turned_off(monkeypatch):
-    theta = np.zeros((16, 4))
-    theta[1, 0] = -0.3  # PIT values are near the middle: laws are too wide
-    correction = Correction(theta, np.linspace(0.0, 1.0, 101))
-    monkeypatch.setattr(fitting, "helpful_correction", lambda *known: correction)
-    X, y = toy()
-    told, plain = auto(LEAST).fit(X, y), auto(LEAST, recalibrate=False).fit(X, y)
-    assert "recalibrated" in told.explain()
-    assert told.pool_.correction is correction
-    assert "recalibrated" not in plain.explain()
-    assert plain.pool_.correction is None
-    narrow, wide = (np.diff(model.predict_interval(X, coverage=0.5)) for model in (told, plain))
-    assert (narrow < 0.9 * wide).all()
-
-
-def test_large_tables_are_recalibrated_by_rows_that_nothing_has_seen(monkeypatch):
-    asked = []
-    monkeypatch.setattr(fitting, "helpful_correction", lambda *known: asked.append(known))
-    monkeypatch.setattr(fitting, "LARGE", 100)
-    X, y = toy()
-    weights = np.linspace(0.5, 1.5, len(y))
-    model = auto(LEAST).fit(X, y, sample_weight=weights)
-    aside = np.setdiff1d(np.arange(len(y)), model.oob_rows_)
-    assert len(aside) == len(y) // 20
-    assert len(model.oob_distribution_) == len(y) - len(aside)
-    distribution, seen_y, seen_weights, *_ = asked[0]
-    np.testing.assert_array_equal(seen_y, y[aside])
-    np.testing.assert_allclose(seen_weights / seen_weights[0], weights[aside] / weights[aside][0])
-    # what is corrected is the pool itself, not its out-of-bag laws
-    pool = model.pool_.distribution(model._encode(X[aside]), fitting.ASIDE_POINTS)
-    np.testing.assert_array_equal(distribution.values, pool.values)
-    # rows are set aside only for what they are needed for
-    asked.clear()
-    two = auto(LEAST).fit(X, np.column_stack([y, -y]))
-    off = auto(LEAST, recalibrate=False).fit(X, y)
-    for whole in (two, off):
-        np.testing.assert_array_equal(np.sort(whole.oob_rows_), np.arange(len(y)))
-    assert not asked
-
-
-@pytest.mark.parametrize(("n", "aside"), [(20_000, 0), (20_020, 1001), (40_000, 2000), (300_000, 2000)])
-def test_how_many_rows_are_set_aside(n, aside):
-    kept, out = fitting._divided(n, 7, True)
-    assert len(out) == aside
-    np.testing.assert_array_equal(np.sort(np.concatenate([kept, out])), np.arange(n))
-    np.testing.assert_array_equal(fitting._divided(n, 7, True)[1], out)
-
-
-def test_first_stages_worth_most_come_first(monkeypatch):
-    """Where time runs out, it runs out for those that the table needs least."""
-    monkeypatch.setattr(stages, "PROBE_ROWS", 60)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(240, 2))
-    task = Task(X, (X @ [1.0, 2.0])[:, None], (), None, 3, 1, 0, 1)
-    reported = []
-    made = stages.fit_stages(task, ("lightgbm", "extra_trees", "ridge"), 200, False, Clock(None), reported.append)
-    fitted = [text.removeprefix("first stage: ") for text in reported if text.startswith("first stage: ")]
-    assert fitted[0] == "ridge"
-    assert "lightgbm" in fitted
-    # but what comes of it does not depend on their order
-    assert list(made.fitted) == [*(name for name in ("lightgbm", "extra_trees", "ridge") if name in fitted), "stack"]
-
-
 def test_hardly_any_time_still_gives_a_model():
     X, y = toy()
     model = auto(replace(PRESETS["balanced"], bags=2), time_limit=0.01).fit(X, y)
     assert model.cut_short_
-    assert "the time limit left something out" in model.explain()
+    assert "the time limit cut the fit short" in model.explain()
     assert np.isfinite(model.sample(X, 10, seed=0)).all()
 
 
@@ -290,9 +221,9 @@ def test_wherever_time_runs_out_there_is_a_model(limit, monkeypatch):
     """A clock that moves by one second each time it is asked."""
     asked = iter(range(10**9))
     monkeypatch.setattr(fitting, "Clock", lambda seconds: Clock(seconds, lambda: float(next(asked))))
-    monkeypatch.setattr(stages, "PROBE_ROWS", 40)  # so that first stages are tried on a part of the rows
+    monkeypatch.setattr(first_stages, "TRIAL_ROWS", 40)  # so that first stages are tried on a part of the rows
     X, y = toy()
-    full = replace(TINY, first_stages=(*TINY.first_stages, ("none", ("cdf",))), capacities=("probe", "usual"))
+    full = replace(TINY, first_stages=(*TINY.first_stages, ("none", ("cdf",))), sizes=("probe", "usual"))
     model = auto(full, time_limit=limit).fit(X, y)
     assert model.cut_short_ is (limit < 1e6)
     assert sum(model.weights_.values()) == pytest.approx(1.0)
@@ -326,65 +257,26 @@ def test_samples_depend_on_seed_and_row_alone(model):
     assert not np.array_equal(model.sample(X, 6), model.sample(X, 6))
 
 
-def test_the_wild_card_enters_the_finals_of_large_tables(monkeypatch):
-    monkeypatch.setattr(fitting, "WILD_ROWS", 100)
-    X, y = toy()
-    name = str(fitting.WILD_CARD)
-    for wild in (True, False):
-        board = auto(replace(TINY, wild_card=wild)).fit(X, y).leaderboard_
-        assert (name in set(board["model"])) is wild
-        assert not ((board["model"] == name) & board["stage"].str.startswith("round")).any()
-    small = auto(replace(TINY, wild_card=True)).fit(X[:99], y[:99]).leaderboard_
-    assert name not in set(small["model"])
-
-
-def test_those_go_on_that_a_pool_would_hold():
-    """What is worse but different is worth more to a pool than a near copy of the best."""
-    rng = np.random.default_rng(0)
-    y = rng.normal(size=(400, 1))
-    first, second = rng.normal(size=(2, 400, 1, 1))
-    spread = np.linspace(-0.5, 0.5, 21)[None, :, None]
-    best, other = y[:, None] + 0.8 * first + spread, y[:, None] + 1.1 * second + spread
-    distributions = dict(zip("abc", (best, best + 0.04 * first, other), strict=True))
-    contest = Contest(
-        features=None,
-        response=SimpleNamespace(location=np.zeros(1), scale=np.ones(1)),
-        stages=SimpleNamespace(task=SimpleNamespace(y=y, weights=None)),
-        params={},
-        seed=0,
-        n_jobs=1,
-        clock=None,
-        noisy_rows=0,
-        report=print,
-    )
-    rows = np.arange(400)
-    scores = [contest.score(points, rows) for points in distributions.values()]
-    assert scores[0] < scores[1] < scores[2]
-    assert contest.chosen(distributions, rows, 1) == ["a"]
-    assert contest.chosen(distributions, rows, 2) == ["a", "c"]
-    assert contest.chosen(distributions, rows, 3) == ["a", "b", "c"]
-
-
-def test_leaderboard_has_a_line_for_whatever_was_tried(model):
-    board = model.leaderboard_
-    assert list(board.columns) == ["model", "stage", "crps", "relative_crps", "rows", "seconds"]
-    assert set(board["stage"].str.split(",").str[0]) == {"round 1", "bag 1", "bag 2", "final"}
-    assert (board["crps"] > 0.0).all()
-    np.testing.assert_allclose(board["crps"], board["relative_crps"] * toy()[1].std())
-    final = board[board["stage"].str.startswith("final")]
+def test_the_leaderboard_has_a_line_for_each_candidate(model):
+    leaderboard = model.leaderboard_
+    assert list(leaderboard.columns) == ["model", "stage", "crps", "relative_crps", "rows", "seconds"]
+    assert set(leaderboard["stage"].str.split(",").str[0]) == {"round 1", "bag 1", "bag 2", "final"}
+    assert (leaderboard["crps"] > 0.0).all()
+    np.testing.assert_allclose(leaderboard["crps"], leaderboard["relative_crps"] * toy()[1].std())
+    final = leaderboard[leaderboard["stage"].str.startswith("final")]
     assert set(model.weights_) <= set(final["model"])
     assert (final["rows"] == 120).all()
-    assert set(model.stages_) == {"lightgbm", "ridge", "stack"}
+    assert set(model.first_stage_errors_) == {"lightgbm", "ridge", "stack"}
     # the stack is no worse than its best member
-    assert model.stages_["stack"] <= min(model.stages_.values()) + 1e-9
+    assert model.first_stage_errors_["stack"] <= min(model.first_stage_errors_.values()) + 1e-9
 
 
 def test_two_sentences(model):
-    story = model.explain()
-    assert story.startswith("Of 2 candidates the pool holds ")
-    assert story.endswith("of the response's standard deviation.")
-    assert story.count(". ") == 1
-    assert all(name in story for name in model.weights_)
+    summary = model.explain()
+    assert summary.startswith("Of 2 candidates the pool holds ")
+    assert summary.endswith("of the response's standard deviation.")
+    assert summary.count(". ") == 1
+    assert all(name in summary for name in model.weights_)
 
 
 def test_copies_draw_the_same_bits(model):
@@ -414,7 +306,7 @@ def test_fitting_again_starts_over():
 
 
 @pytest.mark.parametrize("ask", ["predict", "explain", "predict_distribution"])
-def test_nothing_is_said_before_fitting(ask):
+def test_methods_need_a_fitted_model(ask):
     with pytest.raises(NotFittedError):
         getattr(auto(), ask)(*([] if ask == "explain" else [toy()[0]]))
 
@@ -446,17 +338,3 @@ def test_refusals_name_the_argument(params, message):
 def test_refusals_of_sample(model, arguments, message):
     with pytest.raises(ValueError, match=message):
         model.sample(toy()[0], *arguments)
-
-
-@pytest.mark.parametrize("name", list(PRESETS))
-def test_presets_are_complete(name):
-    """Every name in a preset means something."""
-    preset = PRESETS[name]
-    for stage in (*preset.stages, "cdf"):
-        assert hasattr(build(stage, stages.size_for(5000, preset.gp_rows)), "cross_fit")
-    assert set(preset.recipes) <= set(RECIPES)
-    capacities = {*preset.capacities, *(rung.capacity for rung in preset.rungs)} - {None}
-    assert capacities <= set(SIZES)
-    for recipe in preset.recipes:
-        resolve({**fitting._fixed_arguments(1), **RECIPES[recipe]})
-    assert all(later.rows >= earlier.rows for earlier, later in zip(preset.rungs, preset.rungs[1:], strict=False))

@@ -1,4 +1,4 @@
-"""Time: how much there is, how much is left, and what still fits."""
+"""Time: which share of the limit each kind of work may use, and how much is left."""
 
 from __future__ import annotations
 
@@ -6,19 +6,67 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Shares of the time limit, counted from the start of the fit.
+
+    Attributes
+    ----------
+    first_stage_trials : float
+        After this share no further first-stage model is tried on a few rows.
+    first_stage_models : float
+        After this share no further first-stage model is fitted on all rows, LightGBM excepted.
+    conditional_cdf : float
+        After this share the conditional distribution function is not fitted.
+    first_round, last_round : float
+        Shares by which the first and the last round of the search end; those between are evenly spaced.
+    size_round_begins, size_round_ends : float
+        Sizes are compared only if this comparison begins before the first share; it ends by the second.
+    training : float
+        Share by which all training ends. Predictions for out-of-bag rows and recalibration take the rest.
+    """
+
+    first_stage_trials: float = 0.1
+    first_stage_models: float = 0.3
+    conditional_cdf: float = 0.35
+    first_round: float = 0.45
+    last_round: float = 0.6
+    size_round_begins: float = 0.65
+    size_round_ends: float = 0.7
+    training: float = 0.9
+
+    def rounds(self, count: int) -> list[float]:
+        """Return the shares by which each of ``count`` rounds ends."""
+        return [float(share) for share in np.linspace(self.first_round, self.last_round, count)]
+
+
+BUDGET = Budget()
+"""The shares that ``AutoDiffGBM`` uses."""
+
 
 @dataclass
 class Clock:
     """Counts down from ``limit`` seconds; ``None`` never ends.
 
-    Nothing but the decision to leave work out depends on it, so that two fits that both had enough time are equal.
+    The clock only decides which work is left out. Two fits that both have enough time are equal.
+
+    Attributes
+    ----------
+    limit : float or None
+        Seconds.
+    now : callable
+        Returns the time in seconds.
+    cut : bool
+        Whether any work was left out for lack of time.
     """
 
     limit: float | None
     now: Callable[[], float] = time.monotonic
     start: float = field(init=False)
     cut: bool = field(init=False, default=False)
-    """Whether anything was left out for lack of time."""
 
     def __post_init__(self) -> None:
         self.start = self.now()
@@ -34,7 +82,7 @@ class Clock:
         return float("inf") if self.limit is None else self.limit - self.spent
 
     def fits(self, seconds: float, share: float = 1.0) -> bool:
-        """Whether work of so many seconds fits into a share of the limit; remembers a no."""
+        """Whether work of ``seconds`` fits into a share of the limit; sets ``cut`` if it does not."""
         if self.limit is None:
             return True
         ok = self.spent + seconds <= share * self.limit
@@ -42,5 +90,5 @@ class Clock:
         return ok
 
     def over(self, share: float = 1.0) -> bool:
-        """Whether a share of the limit is used up; remembers a yes."""
+        """Whether a share of the limit is used up; sets ``cut`` if it is."""
         return not self.fits(0.0, share)

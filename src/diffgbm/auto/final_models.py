@@ -1,64 +1,76 @@
-"""The finals: the best candidates trained on all rows, bag by bag, and pooled by what they say of unseen rows."""
+"""The final models: the best candidates trained on all rows, bag by bag, and pooled by their out-of-bag predictions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from diffgbm._util.types import Array, Rows
-from diffgbm.auto.pool import mixed, pool_weights
-from diffgbm.auto.sampler_choice import LEAST_GAIN, better_sampler, decisive_bag, out_of_bag, sampled_by, saves
-from diffgbm.auto.search import TRAINED, Candidate, Contest
-from diffgbm.data.splits import bag_splits, subsample
+from diffgbm.auto.budget import BUDGET
+from diffgbm.auto.candidates import Candidate
+from diffgbm.auto.pool import mixture_points, pool_weights
+from diffgbm.auto.presets import Preset
+from diffgbm.auto.progress import Progress
+from diffgbm.auto.sampler_choice import MIN_GAIN, better_sampler, deciding_bag, lowers, with_sampler
+from diffgbm.auto.scorer import Scorer
+from diffgbm.auto.trainer import Trainer
+from diffgbm.data.splits import Split, bag_splits, subsample
 from diffgbm.fitting.model import FittedModel
 
 POINTS = 89
-"""Points of an out-of-bag law."""
+"""Points of an out-of-bag distribution."""
+POOL_POINTS = 4 * POINTS
+"""Points of an out-of-bag distribution of several models."""
 DISAGREEMENT_ROWS = 500
 """Rows on which bags are compared."""
-HOPELESS = 1.1
-"""A finalist whose first bag is so much worse than the best one's gets no second."""
+MAX_SCORE_RATIO = 1.1
+"""A model gets no second bag if its first one scores worse than the best model's by more than this factor."""
+STREAM = 99
+"""Name of the streams of random numbers of final models; rounds of the search have smaller ones."""
+
+Splits = Sequence[Split]
 
 
-@dataclass
-class Finalist:
+@dataclass(frozen=True, eq=False)
+class FinalModel:
     """A candidate and its bags so far.
 
     Attributes
     ----------
     candidate : Candidate
+        What it is.
     model : FittedModel or None
         All bags together.
-    points : list of ndarray of shape (rows, POINTS, d)
-        For each bag the laws of the rows it has not seen.
+    points : tuple of ndarray of shape (rows, POINTS, d)
+        For each bag the predictive distributions of the rows that it holds out.
     seconds : float
-        Of the slowest bag.
+        Time of the slowest bag.
     """
 
     candidate: Candidate
     model: FittedModel | None = None
-    points: list[Array] = field(default_factory=list)
+    points: tuple[Array, ...] = ()
     seconds: float = 0.0
 
 
-@dataclass(frozen=True)
-class Result:
-    """The pool.
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Final models with their weights.
 
     Attributes
     ----------
     members : tuple of FittedModel
-        Those with weight.
+        Models of positive weight.
     candidates : tuple of Candidate
         What they are.
     weights : ndarray of shape (k,)
-        Of the members.
+        Their weights.
     points : ndarray of shape (rows, m, d)
-        Laws of the pool for rows that its bags have not seen, sorted.
+        Sorted points of the pool's out-of-bag distributions.
     rows : ndarray of int
-        Those rows.
+        The rows that these are predictions of.
     """
 
     members: tuple[FittedModel, ...]
@@ -68,130 +80,174 @@ class Result:
     rows: Rows
 
 
-def repeats_for(contest: Contest) -> int:
-    """Noisy copies of each row: thirty, as the paper has it, fewer for large tables."""
-    return int(np.clip(contest.noisy_rows // contest.n_rows, 8, 30))
+def repeats_for(noisy_rows: int, n_rows: int) -> int:
+    """Return the noisy copies of each row: thirty, as in the paper, and fewer on large tables."""
+    return int(np.clip(noisy_rows // n_rows, 8, 30))
 
 
-def finals(contest: Contest, candidates: Sequence[Candidate], n_bags: int, samplers: bool = True) -> Result:
-    """Train the bags of the finalists in turn while there is time, and pool them.
+def train_final_models(
+    trainer: Trainer, scorer: Scorer, candidates: Sequence[Candidate], preset: Preset, progress: Progress
+) -> Pool:
+    """Train the bags of all candidates in turn while there is time, and pool them.
 
-    All finalists share the splits, so that bag ``b`` of each has not seen the same rows. As soon as these are many
-    enough, other samplers are tried, if ``samplers`` says so.
+    All candidates share the splits: bag ``b`` of each holds out the same rows. As soon as enough rows were held out,
+    other samplers are compared if the preset allows it.
     """
-    cuts = bag_splits(contest.n_rows, n_bags, 0.2, contest.seed, True)
-    decisive = decisive_bag(cuts) if samplers else None
-    finalists = [Finalist(candidate) for candidate in candidates]
-    for b, cut in enumerate(cuts):
-        for finalist in list(finalists):
-            # the first bag of the first finalist is always trained: there is a model whatever the limit
-            if finalists[0].points and not contest.clock.fits(finalist.seconds, TRAINED):
-                break
-            contest.report(f"bag {b + 1} of {len(cuts)}: {finalist.candidate}")
-            _train_bag(contest, finalist, b, cut)
-        finalists = _still_in(contest, finalists, cuts)
-        if contest.clock.over(TRAINED):
+    problem = trainer.problem
+    splits = bag_splits(problem.n_rows, preset.bags, 0.2, problem.seed, True)
+    deciding = deciding_bag(splits) if preset.samplers else None
+    n_repeats = repeats_for(preset.noisy_rows, problem.n_rows)
+    models = [FinalModel(candidate) for candidate in candidates]
+    for b in range(len(splits)):
+        models = _with_bags(trainer, scorer, models, splits, b, n_repeats, progress)
+        models = _competitive(scorer, models, splits)
+        if progress.clock.over(BUDGET.training):
             break
-        if b == decisive:
-            finalists = with_samplers(contest, finalists, cuts)
-    result = pooled(contest, finalists, cuts)
-    _note_weights(contest, finalists, result)
-    return result
+        if b == deciding:
+            models = with_better_samplers(trainer, scorer, models, splits, progress)
+    pool = pooled(scorer, models, splits)
+    _record_weights(scorer, models, pool, progress)
+    return pool
 
 
-def _train_bag(contest: Contest, finalist: Finalist, b: int, cut: tuple[Rows, Rows]) -> None:
-    before = contest.clock.spent
-    params = contest.arguments(finalist.candidate, None, repeats_for(contest))
-    model, bag = contest.train(finalist.candidate, params, cut, (99, b))
-    points = contest.points(finalist.candidate, model, cut[1], POINTS)
-    finalist.points.append(points)
-    bags = (bag.boosters,) if finalist.model is None else (*finalist.model.bags, bag.boosters)
-    finalist.model = replace(model, bags=bags)
-    seconds = contest.clock.spent - before
-    finalist.seconds = max(finalist.seconds, seconds)
-    contest.note(finalist.candidate, f"bag {b + 1}", contest.score(points, cut[1]), seconds, contest.n_rows)
+def _with_bags(
+    trainer: Trainer,
+    scorer: Scorer,
+    models: Sequence[FinalModel],
+    splits: Splits,
+    b: int,
+    n_repeats: int,
+    progress: Progress,
+) -> list[FinalModel]:
+    """Train bag ``b`` of each model while there is time."""
+    trained = list(models)
+    for i, model in enumerate(models):
+        # the first bag of the first model is always trained: every fit has a model
+        if trained[0].points and not progress.clock.fits(model.seconds, BUDGET.training):
+            break
+        progress.report(f"bag {b + 1} of {len(splits)}: {model.candidate}")
+        trained[i] = _with_bag(trainer, scorer, model, splits[b], b, n_repeats, progress)
+    return trained
 
 
-def with_samplers(contest: Contest, finalists: list[Finalist], cuts: Sequence[tuple[Rows, Rows]]) -> list[Finalist]:
-    """Give each finalist the sampler that suits unseen rows best, if a pool of them is the better for it.
+def _with_bag(
+    trainer: Trainer,
+    scorer: Scorer,
+    final: FinalModel,
+    split: Split,
+    b: int,
+    n_repeats: int,
+    progress: Progress,
+) -> FinalModel:
+    before, candidate, held_out = progress.clock.spent, final.candidate, split[1]
+    model, bag = trainer.train(candidate, candidate.arguments(n_repeats), split, (STREAM, b))
+    points = trainer.points(candidate, model, held_out, POINTS)
+    bags = (bag.boosters,) if final.model is None else (*final.model.bags, bag.boosters)
+    seconds = progress.clock.spent - before
+    score = scorer.score(points, held_out)
+    progress.leaderboard.add(candidate, f"bag {b + 1}", score, seconds, trainer.problem.n_rows)
+    return FinalModel(candidate, replace(model, bags=bags), (*final.points, points), max(final.seconds, seconds))
 
-    Pools even out much of what samplers do wrong: theirs must be better by a hundredth of the CRPS, and by more than
+
+def _competitive(scorer: Scorer, models: Sequence[FinalModel], splits: Splits) -> list[FinalModel]:
+    """Return the models that are not far behind the best after their first bag."""
+    trained = [model for model in models if model.points]
+    scores = [scorer.score(model.points[0], splits[0][1]) for model in trained]
+    return [m for m, score in zip(trained, scores, strict=True) if score <= MAX_SCORE_RATIO * min(scores)]
+
+
+def with_better_samplers(
+    trainer: Trainer, scorer: Scorer, models: list[FinalModel], splits: Splits, progress: Progress
+) -> list[FinalModel]:
+    """Give each model the sampler that suits held-out rows best, if that improves the pool.
+
+    A pool averages out much of what a sampler gets wrong. Its CRPS must fall by a share ``MIN_GAIN``, and by more than
     the standard error of the difference.
     """
-    before = contest.clock.spent
-    others = [_with_sampler(contest, finalist, cuts) for finalist in finalists]
-    changed = [other for other, finalist in zip(others, finalists, strict=True) if other is not finalist]
+    before = progress.clock.spent
+    others = [_with_better_sampler(trainer, scorer, model, splits, progress) for model in models]
+    changed = [other for other, model in zip(others, models, strict=True) if other is not model]
     if not changed:
-        return finalists
-    pools = [pooled(contest, some, cuts) for some in (finalists, others)]
+        return models
+    pools = [pooled(scorer, some, splits) for some in (models, others)]
     rows = pools[0].rows
-    # as many points of both: the CRPS of few is a little higher
-    own, other = (contest.losses(mixed([pool.points], np.ones(1), 4 * POINTS), rows) for pool in pools)
-    seconds = (contest.clock.spent - before) / len(changed)
-    for finalist in changed:
-        contest.note(finalist.candidate, "sampler", _alone(contest, finalist, rows), seconds, contest.n_rows)
-    return others if saves(other, own, contest.weights(rows), LEAST_GAIN) else finalists
+    # with equally many points: the CRPS of few points is a little higher
+    current, new = (scorer.losses(mixture_points([pool.points], np.ones(1), POOL_POINTS), rows) for pool in pools)
+    seconds = (progress.clock.spent - before) / len(changed)
+    for model in changed:
+        score = _score_of(scorer, model, rows)
+        progress.leaderboard.add(model.candidate, "sampler", score, seconds, trainer.problem.n_rows)
+    return others if lowers(new, current, scorer.weights_of(rows), MIN_GAIN) else models
 
 
-def _with_sampler(contest: Contest, finalist: Finalist, cuts: Sequence[tuple[Rows, Rows]]) -> Finalist:
-    assert finalist.model is not None
-    contest.report(f"samplers: {finalist.candidate}")
-    unseen = [out for _, out in cuts[: len(finalist.points)]]
-    sampler = better_sampler(contest, finalist.candidate, finalist.model, unseen)
+def _with_better_sampler(
+    trainer: Trainer, scorer: Scorer, final: FinalModel, splits: Splits, progress: Progress
+) -> FinalModel:
+    assert final.model is not None
+    progress.report(f"samplers: {final.candidate}")
+    held_out = [rows for _, rows in splits[: len(final.points)]]
+    sampler = better_sampler(trainer, scorer, final.candidate, final.model, held_out)
     if sampler is None:
-        return finalist
-    candidate, model = replace(finalist.candidate, sampler=sampler), sampled_by(finalist.model, sampler)
-    points = out_of_bag(contest, candidate, model, unseen, POINTS)
-    return replace(finalist, candidate=candidate, model=model, points=points)
+        return final
+    candidate, model = replace(final.candidate, sampler=sampler), with_sampler(final.model, sampler)
+    points = trainer.out_of_bag(candidate, model, held_out, POINTS)
+    return replace(final, candidate=candidate, model=model, points=tuple(points))
 
 
-def _still_in(contest: Contest, finalists: list[Finalist], cuts: Sequence[tuple[Rows, Rows]]) -> list[Finalist]:
-    """Leave out finalists that are far behind."""
-    trained = [finalist for finalist in finalists if finalist.points]
-    scores = [contest.score(finalist.points[0], cuts[0][1]) for finalist in trained]
-    return [f for f, score in zip(trained, scores, strict=True) if score <= HOPELESS * min(scores)]
-
-
-def pooled(contest: Contest, finalists: Sequence[Finalist], cuts: Sequence[tuple[Rows, Rows]]) -> Result:
-    """Weight the finalists by the CRPS of their pool on rows that all of them have laws of."""
-    common = min(len(finalist.points) for finalist in finalists)
-    rows = np.concatenate([cuts[b][1] for b in range(common)])
-    distributions = [np.concatenate(finalist.points[:common]) for finalist in finalists]
-    to_y, between = contest.mean_terms(distributions, rows)
+def pooled(scorer: Scorer, models: Sequence[FinalModel], splits: Splits) -> Pool:
+    """Weight the models by the CRPS of their pool on rows that all of them predict out of bag."""
+    common = min(len(model.points) for model in models)
+    rows = np.concatenate([splits[b][1] for b in range(common)])
+    distributions = [np.concatenate(model.points[:common]) for model in models]
+    to_y, between = scorer.mean_terms(distributions, rows)
     weights = pool_weights(to_y, between, len(rows))
     kept = np.flatnonzero(weights).tolist()
-    members = tuple(m for m in (finalists[i].model for i in kept) if m is not None)
-    points = mixed([distributions[i] for i in kept], weights[kept], POINTS if len(kept) == 1 else 4 * POINTS)
-    return Result(members, tuple(finalists[i].candidate for i in kept), weights[kept], points, rows)
+    n_points = POINTS if len(kept) == 1 else POOL_POINTS
+    return Pool(
+        members=tuple(m for m in (models[i].model for i in kept) if m is not None),
+        candidates=tuple(models[i].candidate for i in kept),
+        weights=weights[kept],
+        points=mixture_points([distributions[i] for i in kept], weights[kept], n_points),
+        rows=rows,
+    )
 
 
-def _note_weights(contest: Contest, finalists: Sequence[Finalist], result: Result) -> None:
-    weights = dict(zip(result.candidates, result.weights.tolist(), strict=True))
-    for finalist in finalists:
-        stage = f"final, weight {weights.get(finalist.candidate, 0.0):.2f}"
-        contest.note(finalist.candidate, stage, _alone(contest, finalist, result.rows), 0.0, len(result.rows))
+def _record_weights(scorer: Scorer, models: Sequence[FinalModel], pool: Pool, progress: Progress) -> None:
+    weights = dict(zip(pool.candidates, pool.weights.tolist(), strict=True))
+    for model in models:
+        stage = f"final, weight {weights.get(model.candidate, 0.0):.2f}"
+        progress.leaderboard.add(model.candidate, stage, _score_of(scorer, model, pool.rows), 0.0, len(pool.rows))
 
 
-def _alone(contest: Contest, finalist: Finalist, rows: Rows) -> float:
-    """CRPS of a finalist by itself on the first rows that it has laws of."""
-    return contest.score(np.concatenate(finalist.points)[: len(rows)], rows)
+def _score_of(scorer: Scorer, model: FinalModel, rows: Rows) -> float:
+    """CRPS of a model alone on the first rows that it predicts out of bag."""
+    return scorer.score(np.concatenate(model.points)[: len(rows)], rows)
 
 
-def disagreement(contest: Contest, result: Result) -> float:
-    r"""How far the bags of a pool are from each other: :math:`(1 - 1/B)\,v / w`, the median over rows, one response.
+def disagreement(trainer: Trainer, pool: Pool, unit: float) -> float:
+    r"""How much the bags of a pool differ: :math:`(1 - 1/B)\,v / w`, the median over rows, for one response.
 
-    ``v`` is the variance of the mean from bag to bag, ``w`` the variance of a bag's law. The rows are known to most of
-    the bags; on new rows they disagree as much (measured on the paper's fold 0: 0.006, 0.005, 0.018, 0.008 on yacht,
-    diabetes, energy and concrete, and 0.005, 0.006, 0.018, 0.008 on new rows).
+    :math:`v` is the variance of the mean between bags and :math:`w` the variance of a bag's distribution. Most of the
+    bags were trained on the rows; on new rows they differ as much (fold 0 of yacht, diabetes, energy and concrete:
+    0.006, 0.005, 0.018 and 0.008 on training rows, 0.005, 0.006, 0.018 and 0.008 on new ones).
+
+    Parameters
+    ----------
+    trainer : Trainer
+        What predicts.
+    pool : Pool
+        Members with their bags.
+    unit : float
+        Standard deviation of the response.
     """
-    n_bags = min(len(member.bags) for member in result.members)
-    rows = subsample(contest.n_rows, DISAGREEMENT_ROWS, contest.seed)[0]
-    unit, centre = contest.response.scale[0] or 1.0, None
+    n_bags = min(len(member.bags) for member in pool.members)
+    rows, _ = subsample(trainer.problem.n_rows, DISAGREEMENT_ROWS, trainer.problem.seed)
+    centre: Array | None = None
     moments = np.zeros((2, n_bags, len(rows)))
-    for member, candidate, weight in zip(result.members, result.candidates, result.weights, strict=True):
+    for member, candidate, weight in zip(pool.members, pool.candidates, pool.weights, strict=True):
         for b, bag in enumerate(member.bags[:n_bags]):
-            points = contest.points(candidate, replace(member, bags=(bag,)), rows)[:, :, 0] / unit
-            # about a mean of theirs: squares of numbers far from zero lose what they differ by
+            points = trainer.points(candidate, replace(member, bags=(bag,)), rows)[:, :, 0] / unit
+            # moments about a mean: squares of numbers far from zero lose their differences
             centre = points.mean(axis=1, keepdims=True) if centre is None else centre
             points -= centre
             moments[:, b] += weight * np.array([points.mean(axis=1), np.mean(points**2, axis=1)])

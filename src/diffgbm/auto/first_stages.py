@@ -1,23 +1,62 @@
-"""First-stage models for the automatic fit: tried on a few rows, fitted on all, stacked."""
+"""First-stage models of an automatic fit: tried on a few rows, cross-fitted on all, stacked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from diffgbm._util.types import Array
-from diffgbm.auto.budget import Clock
+from diffgbm.auto.budget import BUDGET, Clock
+from diffgbm.auto.presets import Preset
 from diffgbm.data.splits import subsample
-from diffgbm.first_stage import FirstStageValues, FittedFirstStage, Task, assemble
+from diffgbm.first_stage import MIN_ROWS, FirstStageValues, FittedFirstStage, Task, assemble
 from diffgbm.first_stage.catalogue import CATALOGUE, Size, build
 from diffgbm.first_stage.cross_fitting import CrossFitted
 from diffgbm.first_stage.stack import combined, sparse_weights
 
-PROBE_ROWS = 2000
-WIDEST_SMOOTH = 200
+NONE = "none"
+"""Name of no first-stage model among those that are subtracted."""
+ALWAYS = "lightgbm"
+"""The first-stage model that is fitted whatever the time limit."""
+TRIAL_ROWS = 2000
+"""Rows that first-stage models are tried on."""
+FEW_COLUMNS = 200
 """Columns up to which Gaussian processes and neural networks are tried."""
+
+
+@dataclass(frozen=True, eq=False)
+class FirstStages:
+    """The cross-fitted first-stage models of a table.
+
+    Attributes
+    ----------
+    task : Task
+        The table.
+    fitted : dict
+        Cross-fitted models by name: members of the stack, ``"stack"`` and ``"cdf"``.
+    errors : dict
+        Root mean squared error of each, out of fold, in units of the response's standard deviation.
+    """
+
+    task: Task
+    fitted: dict[str, CrossFitted] = field(default_factory=dict)
+    errors: dict[str, float] = field(default_factory=dict)
+
+    def assembled(self, subtracted: str, features: Sequence[str]) -> tuple[FittedFirstStage, FirstStageValues]:
+        """Return the first stage of a candidate and its out-of-fold values of the training rows."""
+        model = None if subtracted == NONE else self.fitted[subtracted]
+        return assemble(self.task, model, [self.fitted[fitted_name(name)] for name in features])
+
+    def has(self, subtracted: str, features: Sequence[str]) -> bool:
+        """Whether all models of a candidate were fitted."""
+        return {subtracted, *map(fitted_name, features)} - {NONE} <= set(self.fitted)
+
+
+def fitted_name(feature: str) -> str:
+    """Return the name of the model behind a feature: ``"mean"`` is the stack's prediction."""
+    return "stack" if feature == "mean" else feature
 
 
 def size_for(n_rows: int, gp_rows: int) -> Size:
@@ -25,92 +64,71 @@ def size_for(n_rows: int, gp_rows: int) -> Size:
     return Size(n_trees=80 if n_rows <= 2000 else 40 if n_rows <= 10_000 else 20, gp_rows=gp_rows)
 
 
-@dataclass
-class Stages:
-    """The fitted first-stage models of a table, and the guides made of them.
-
-    Attributes
-    ----------
-    task : Task
-        The whole table.
-    fitted : dict
-        Cross-fitted models by name: the members, ``"stack"`` and ``"cdf"``.
-    errors : dict
-        Root mean squared error of each, out of fold, as a share of the response's spread.
-    """
-
-    task: Task
-    fitted: dict[str, CrossFitted]
-    errors: dict[str, float]
-
-    def first_stage(self, subtracted: str, given: Sequence[str]) -> tuple[FittedFirstStage, FirstStageValues]:
-        """Put a guide together; ``"mean"`` stands for the stack."""
-        taken = None if subtracted == "none" else self.fitted[subtracted]
-        columns = [self.fitted["stack" if name == "mean" else name] for name in given]
-        return assemble(self.task, taken, columns)
-
-    def has(self, subtracted: str, given: Sequence[str]) -> bool:
-        """Whether all that a guide needs was fitted."""
-        needed = {subtracted, *("stack" if name == "mean" else name for name in given)} - {"none"}
-        return needed <= set(self.fitted)
+def repeats_for(n_rows: int) -> int:
+    """Return how often cross-fitting is repeated: small tables gain from it, large ones cannot afford it."""
+    return 3 if n_rows <= 1000 else 2 if n_rows <= 10_000 else 1
 
 
-def fit_stages(
-    task: Task, names: Sequence[str], gp_rows: int, with_cdf: bool, clock: Clock, report: Callable[[str], None]
-) -> Stages:
-    """Try first-stage models on a few rows, fit the useful ones on all and stack them.
+def fit_first_stages(task: Task, preset: Preset, clock: Clock, report: Callable[[str], None]) -> FirstStages:
+    """Try the preset's first-stage models on a few rows, fit the useful ones on all rows and stack them.
 
-    LightGBM is always fitted. Work that no longer fits into two fifths of the time is left out: the models that were
-    worth most on a few rows come first.
+    LightGBM is always fitted. When time runs out, the models that were worth least on a few rows are left out. A table
+    of fewer than ``MIN_ROWS`` rows has no first-stage models.
     """
     n = len(task.y)
-    if task.dense[0].width > WIDEST_SMOOTH:
+    if n < MIN_ROWS:
+        return FirstStages(task)
+    names = list(preset.first_stage_models)
+    if task.dense[0].width > FEW_COLUMNS:
         names = [name for name in names if not CATALOGUE[name].few_columns]
-    size = size_for(n, gp_rows)
-    chosen = probe(task, names, gp_rows, clock, report)
-    stages = Stages(task, {}, {})
+    size = size_for(n, preset.gp_rows)
+    useful = useful_models(task, names, preset.gp_rows, clock, report)
     members: dict[str, CrossFitted] = {}
-    for name in chosen if "lightgbm" in chosen else [*chosen, "lightgbm"]:
-        if name != "lightgbm" and clock.over(0.3):
+    errors: dict[str, float] = {}
+    for name in useful if ALWAYS in useful else [*useful, ALWAYS]:
+        if name != ALWAYS and clock.over(BUDGET.first_stage_models):
             continue
         report(f"first stage: {name}")
         members[name] = build(name, size).cross_fit(task)
-        stages.errors[name] = _error(task, members[name])
-    # in the preset's order: the stack does not depend on who came first
-    stages.fitted.update({name: members[name] for name in sorted(members, key=[*names, "lightgbm"].index)})
-    stages.fitted["stack"] = combined(list(stages.fitted.values()), task.y, task.weights)
-    stages.errors["stack"] = _error(task, stages.fitted["stack"])
-    if with_cdf and not clock.over(0.35):
+        errors[name] = _error(task, members[name])
+    # in the preset's order: the stack does not depend on which model was fitted first
+    fitted = {name: members[name] for name in sorted(members, key=[*names, ALWAYS].index)}
+    fitted["stack"] = combined(list(fitted.values()), task.y, task.weights)
+    errors["stack"] = _error(task, fitted["stack"])
+    wants_cdf = any("cdf" in features for _, features in preset.first_stages)
+    if wants_cdf and not clock.over(BUDGET.conditional_cdf):
         report("first stage: conditional distribution")
-        stages.fitted["cdf"] = build("cdf", size).cross_fit(replace(task, repeats=1))
-    return stages
+        fitted["cdf"] = build("cdf", size).cross_fit(replace(task, repeats=1))
+    return FirstStages(task, fitted, errors)
 
 
-def probe(task: Task, names: Sequence[str], gp_rows: int, clock: Clock, report: Callable[[str], None]) -> list[str]:
-    """Return the names of the models that earn a weight in a stack on a few rows, the largest weight first.
+def useful_models(
+    task: Task, names: Sequence[str], gp_rows: int, clock: Clock, report: Callable[[str], None]
+) -> list[str]:
+    """Return the models that have a weight in a stack on a few rows, the largest weight first.
 
-    On a small table, all of them.
+    On a small table, return all of them.
     """
     n = len(task.y)
-    if n <= 2 * PROBE_ROWS:
+    if n <= 2 * TRIAL_ROWS:
         return list(names)
-    rows, _ = subsample(n, PROBE_ROWS, task.seed, ordered=False)
+    rows, _ = subsample(n, TRIAL_ROWS, task.seed, ordered=False)
     weights = None if task.weights is None else task.weights[rows]
     small = replace(task, X=task.X[rows], y=task.y[rows], weights=weights, k_folds=3, repeats=1)
-    size = size_for(PROBE_ROWS, gp_rows)
-    columns: list[Array] = []
+    size = size_for(TRIAL_ROWS, gp_rows)
+    predictions: list[Array] = []
     tried: list[str] = []
     for name in names:
-        if clock.over(0.1):
+        if clock.over(BUDGET.first_stage_trials):
             break
         report(f"trying {name}")
-        columns.append(build(name, size).cross_fit(small).out_of_fold)
+        predictions.append(build(name, size).cross_fit(small).out_of_fold)
         tried.append(name)
     if not tried:
         return []
     weight = np.zeros(len(tried))
     for j in range(task.y.shape[1]):
-        weight += sparse_weights(np.column_stack([c[:, j] for c in columns]), small.y[:, j])
+        weight += sparse_weights(np.column_stack([p[:, j] for p in predictions]), small.y[:, j])
     return [tried[i] for i in np.argsort(-weight, kind="stable") if weight[i] > 0.0]
 
 

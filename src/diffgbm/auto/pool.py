@@ -5,6 +5,11 @@ The CRPS of a mixture :math:`\sum_i w_i F_i` is a quadratic function of its weig
 .. math:: \sum_i w_i\, \mathrm E|X_i - y| - \tfrac12 \sum_{ij} w_i w_j\, \mathrm E|X_i - X_j|,
 
 and convex on the simplex.
+
+References
+----------
+Gneiting, T. and Raftery, A. E. (2007). Strictly proper scoring rules, prediction, and estimation. Journal of the
+American Statistical Association 102, 359-378.
 """
 
 from __future__ import annotations
@@ -17,14 +22,14 @@ from scipy.optimize import minimize
 
 from diffgbm._util.types import Array
 
-LEAST = 0.05
+MIN_WEIGHT = 0.05
 """Members of less weight are left out: they cost time and change nothing."""
-PULL, MOST_PULL = 10.0, 0.03
-"""How strongly weights are drawn towards equal ones: a share of the CRPS, divided by the rows, and the most of it."""
+SHRINKAGE, MAX_SHRINKAGE = 10.0, 0.03
+"""How strongly weights shrink towards equal ones: a share of the CRPS, divided by the rows, and its maximum."""
 
 
-def spread_of(points: Array) -> Array:
-    r""":math:`\mathrm E|X - X'|` of each row's sorted points (n, m): shape (n,)."""
+def mean_difference(points: Array) -> Array:
+    r"""Mean difference :math:`\mathrm E|X - X'|` of each row's sorted points (n, m): shape (n,)."""
     m = points.shape[1]
     rank = (2.0 * np.arange(m) + 1.0 - m) / (m * m)
     return 2.0 * np.sum(points * rank, axis=1)
@@ -32,55 +37,55 @@ def spread_of(points: Array) -> Array:
 
 def point_crps(points: Array, y: Array) -> Array:
     """CRPS of each row's equally likely, sorted points (n, m): shape (n,)."""
-    return np.abs(points - y[:, None]).mean(axis=1) - 0.5 * spread_of(points)
+    return np.abs(points - y[:, None]).mean(axis=1) - 0.5 * mean_difference(points)
 
 
 def pool_terms(members: Sequence[Array], y: Array, weights: Array | None = None) -> tuple[Array, Array]:
     r"""Average :math:`\mathrm E|X_i - y|` (k,) and :math:`\mathrm E|X_i - X_j|` (k, k) of sorted points (n, m) each.
 
-    All laws have the same number of points. With the equal mixture ``M`` of two laws
+    All members have the same number of points. With the equal mixture ``M`` of two distributions
     :math:`\mathrm E|A - B| = 2\,\mathrm E|M - M'| - \tfrac12(\mathrm E|A - A'| + \mathrm E|B - B'|)`.
     """
     k = len(members)
     to_y = np.array([np.average(np.abs(p - y[:, None]).mean(axis=1), weights=weights) for p in members])
-    own = [spread_of(p) for p in members]
+    within = [mean_difference(p) for p in members]
     between = np.empty((k, k))
     for i in range(k):
-        between[i, i] = np.average(own[i], weights=weights)
+        between[i, i] = np.average(within[i], weights=weights)
         for j in range(i):
             if members[i].shape != members[j].shape:
                 raise ValueError("members must have the same number of points")
-            mixed = spread_of(np.sort(np.hstack([members[i], members[j]]), axis=1))
-            value = np.average(2.0 * mixed - 0.5 * (own[i] + own[j]), weights=weights)
+            mixture = mean_difference(np.sort(np.hstack([members[i], members[j]]), axis=1))
+            value = np.average(2.0 * mixture - 0.5 * (within[i] + within[j]), weights=weights)
             between[i, j] = between[j, i] = value
     return to_y, between
 
 
 def pool_crps(weights: Array, to_y: Array, between: Array) -> float:
-    """CRPS of the mixture with these weights (k,)."""
+    """CRPS of the mixture with weights (k,)."""
     return float(weights @ to_y - 0.5 * weights @ between @ weights)
 
 
 def pool_weights(to_y: Array, between: Array, n_rows: int | None = None) -> Array:
     r"""Return the weights (k,) of the pool of least CRPS; small ones are zero.
 
-    With ``n_rows``, the number of rows that the terms are averages of, the weights are drawn towards equal ones by
-    :math:`\lambda k \lVert w - 1/k \rVert^2`, :math:`\lambda` a share of the best member's CRPS that falls with the
+    With ``n_rows``, the number of rows that the terms average, the weights shrink towards equal ones by
+    :math:`\lambda k \lVert w - 1/k \rVert^2`. :math:`\lambda` is a share of the best member's CRPS that falls with the
     rows: few rows cannot tell good members from lucky ones.
     """
-    share = 0.0 if n_rows is None else min(MOST_PULL, PULL / n_rows)
-    weights = _pulled_minimum(to_y, between, share)
-    kept = weights >= LEAST
+    share = 0.0 if n_rows is None else min(MAX_SHRINKAGE, SHRINKAGE / n_rows)
+    weights = _shrunk_minimum(to_y, between, share)
+    kept = weights >= MIN_WEIGHT
     out = np.zeros(len(to_y))
-    out[kept] = _pulled_minimum(to_y[kept], between[np.ix_(kept, kept)], share)
+    out[kept] = _shrunk_minimum(to_y[kept], between[np.ix_(kept, kept)], share)
     return out / out.sum()
 
 
-def _pulled_minimum(to_y: Array, between: Array, share: float) -> Array:
+def _shrunk_minimum(to_y: Array, between: Array, share: float) -> Array:
     # |w - 1/k|^2 is quadratic as well: it only changes the terms
     k = len(to_y)
-    pull = share * k * float(np.min(to_y - 0.5 * np.diagonal(between)))
-    return _simplex_minimum(to_y - 2.0 * pull / k, between - 2.0 * pull * np.eye(k))
+    penalty = share * k * float(np.min(to_y - 0.5 * np.diagonal(between)))
+    return _simplex_minimum(to_y - 2.0 * penalty / k, between - 2.0 * penalty * np.eye(k))
 
 
 def _simplex_minimum(to_y: Array, between: Array) -> Array:
@@ -89,7 +94,7 @@ def _simplex_minimum(to_y: Array, between: Array) -> Array:
         return np.ones(1)
     scale = max(float(np.abs(to_y).max()), np.finfo(float).tiny)
     a, d = to_y / scale, between / scale
-    found = minimize(
+    result = minimize(
         lambda w: w @ a - 0.5 * w @ d @ w,
         np.full(k, 1.0 / k),
         jac=lambda w: a - d @ w,
@@ -98,7 +103,7 @@ def _simplex_minimum(to_y: Array, between: Array) -> Array:
         method="SLSQP",
         options={"ftol": 1e-12, "maxiter": 500},
     )
-    weights = np.clip(found.x, 0.0, None)
+    weights = np.clip(result.x, 0.0, None)
     best_alone = np.eye(k)[int(np.argmin(a - 0.5 * np.diagonal(d)))]
     if not np.isfinite(weights).all() or weights.sum() <= 0.0:
         return best_alone
@@ -106,16 +111,16 @@ def _simplex_minimum(to_y: Array, between: Array) -> Array:
     return weights if pool_crps(weights, a, d) <= pool_crps(best_alone, a, d) else best_alone
 
 
-def shares(weights: Array, n: int) -> NDArray[np.intp]:
-    """Divide ``n`` points in proportion to weights (k,), by largest remainder; whoever has weight gets a point.
+def point_counts(weights: Array, n: int) -> NDArray[np.intp]:
+    """Divide ``n`` points in proportion to weights (k,), by largest remainder; each member of positive weight gets one.
 
-    Where there are fewer points than members, the lightest go without.
+    With fewer points than members, the members of least weight get none.
     """
     exact = weights * n
     counts = np.floor(exact).astype(np.intp)
     counts[(weights > 0.0) & (counts == 0)] = 1
     while counts.sum() > n:
-        # from those who can spare one, as long as there are any
+        # take from members with more than one point as long as there are any
         spare = counts > 1 if counts.max() > 1 else counts > 0
         excess = np.where(spare, counts - exact, -np.inf)
         counts[np.argmax(excess)] -= 1
@@ -124,15 +129,15 @@ def shares(weights: Array, n: int) -> NDArray[np.intp]:
     return counts
 
 
-def mixed(distributions: Sequence[Array], weights: Array, n_points: int) -> Array:
-    """Sorted points (n, n_points, d) of the mixture of laws (n, m, d), each giving points in proportion to its weight.
+def mixture_points(distributions: Sequence[Array], weights: Array, n_points: int) -> Array:
+    """Sorted points (n, n_points, d) of a mixture of distributions (n, m, d), in proportion to the weights.
 
-    Points of a member are taken at even ranks of each coordinate.
+    The points of a member are taken at even ranks of each coordinate.
     """
     if len(distributions) == 1 and distributions[0].shape[1] == n_points:
         return distributions[0]
     parts = []
-    for distribution, count in zip(distributions, shares(weights, n_points), strict=True):
+    for distribution, count in zip(distributions, point_counts(weights, n_points), strict=True):
         position = (np.arange(count) + 0.5) / count * distribution.shape[1] - 0.5
         low = np.clip(np.floor(position).astype(np.intp), 0, distribution.shape[1] - 1)
         high = np.minimum(low + 1, distribution.shape[1] - 1)

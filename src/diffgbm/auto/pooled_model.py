@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
 from diffgbm.auto.atoms import ResponseShape
-from diffgbm.auto.pool import mixed, shares
+from diffgbm.auto.pool import mixture_points, point_counts
 from diffgbm.auto.recalibration import Correction
 from diffgbm.distributions import Distribution, JointDistribution, PredictiveDistribution
 from diffgbm.engine import Draws, row_uniforms
 from diffgbm.fitting.model import FittedModel
 
 BLOCK = 2048
-"""Rows whose guides are asked together."""
+"""Rows whose first-stage values are computed together."""
 POINTS_OF_A_BAG = 55
-"""Points of a scalar law from each bag: a handful of them, with a handful of noises, is not its law."""
+"""Points of a scalar distribution from each bag: a handful of points describes a distribution badly."""
 
 
 @dataclass(frozen=True)
 class PooledModel:
-    """The parts of an automatic fit.
+    """The result of an automatic fit.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class PooledModel:
     weights : ndarray of shape (k,)
         Their weights.
     correction : Correction or None
-        What laws are recalibrated by.
+        Recalibrates the distributions.
     shapes : tuple of ResponseShape
-        What each response is confined to.
+        Values that each response is confined to.
     """
 
     members: tuple[FittedModel, ...]
@@ -46,13 +46,13 @@ class PooledModel:
 
     @property
     def first(self) -> FittedModel:
-        """The first member, which knows the table as well as any."""
+        """The first member. All members read the table in the same way."""
         return self.members[0]
 
     def distribution(
         self, X: Array, n_points: int, index: object = None, threads: int = 1, verbose: int = 0
     ) -> Distribution:
-        """Predictive laws of encoded rows (n, p)."""
+        """Predictive distributions of encoded rows (n, p)."""
         points = np.empty((len(X), n_points, self.first.n_responses))
         with progress_bar(len(X), "predict", verbose, "row") as bar:
             for first in range(0, len(X), BLOCK):
@@ -60,98 +60,101 @@ class PooledModel:
                 block = np.ascontiguousarray(X[rows], dtype=np.float64)
                 points[rows] = self._points(block, n_points, threads)
                 bar.update(len(block))
-        u = self.places(X)
-        points = self.confined(points, u)
+        jitter = self.jitter(X)
+        points = self.confined(points, jitter)
         if not self.first.response.is_1d:
             return JointDistribution(points, self.first.response_names, index)
         distribution = PredictiveDistribution.from_points(points[:, :, 0], self.first.response_names[0], index)
         if self.correction is None:
             return distribution
         distribution = self.correction(distribution)
-        # points that come to lie between possible values are confined again
-        return replace(distribution, values=self.confined(distribution.values[:, :, None], u)[:, :, 0])
+        # the correction moves points between possible values: confine them again
+        return replace(distribution, values=self.confined(distribution.values[:, :, None], jitter)[:, :, 0])
 
     def _points(self, X: Array, n_points: int, threads: int) -> Array:
-        """Points (n, n_points, d) of the pool's laws for a block of rows.
+        """Points (n, n_points, d) of the pool's distributions for a block of rows.
 
-        A scalar law of a member is made of so many points that each bag has enough, and thinned at even ranks. The
-        points of several responses belong together and are divided among the members.
+        A member computes enough points of a scalar distribution for each of its bags; they are thinned at even ranks.
+        The points of several responses belong together: each member computes its share of them.
         """
         memo: dict[int, Array] = {}
-        counts = shares(self.weights, n_points)
+        counts = point_counts(self.weights, n_points)
         distributions = []
         for member, count in zip(self.members, counts.tolist(), strict=True):
-            said = None if member.first_stage is None else member.first_stage.values(X, memo)
-            own = max(count, POINTS_OF_A_BAG * len(member.bags)) if self.first.n_responses == 1 else count
-            if count:  # fewer points than members leave the lightest without
-                distributions.append(member.points(X, member.recipe.sampler, own, threads, said=said))
+            values = None if member.first_stage is None else member.first_stage.values(X, memo)
+            computed = max(count, POINTS_OF_A_BAG * len(member.bags)) if self.first.n_responses == 1 else count
+            if count:  # with fewer points than members, the members of least weight have none
+                distributions.append(member.points(X, member.recipe.sampler, computed, threads, said=values))
         if self.first.n_responses > 1:
             return np.concatenate(distributions, axis=1)
         weights = self.weights[counts > 0]
-        return mixed(
-            [np.sort(distribution, axis=1) for distribution in distributions], weights / weights.sum(), n_points
-        )
+        in_order = [np.sort(distribution, axis=1) for distribution in distributions]
+        return mixture_points(in_order, weights / weights.sum(), n_points)
 
-    def places(self, X: Array) -> Array | None:
-        """Where values have room in the laws of encoded rows: shape (n,), or ``None`` if they have none."""
-        return row_uniforms(X) if self.has_room else None
+    def jitter(self, X: Array) -> Array | None:
+        """Jitter of encoded rows within atoms of positive width: shape (n,), or ``None`` without such atoms."""
+        return row_uniforms(X) if self.has_wide_atoms else None
 
-    def confined(self, points: Array, u: Array | None) -> Array:
-        """Move points (n, m, d) of laws to where the responses can be.
+    def confined(self, points: Array, jitter: Array | None) -> Array:
+        """Move points (n, m, d) of distributions to possible values, in place.
 
-        If values have room, ``u`` (n,) says where; there is one response then, and its points are sorted. Without ``u``
-        points go to the values themselves.
+        With atoms of positive width there is one response, and its points are sorted. Without ``jitter`` (n,) points
+        move to the atoms themselves.
         """
         for j, shape in enumerate(self.shapes):
             if shape:
-                own = points[:, :, j]
-                points[:, :, j] = shape.spread(own, u) if shape.room and u is not None else shape(own)
+                column = points[:, :, j]
+                if shape.atom_width and jitter is not None:
+                    points[:, :, j] = shape.distribute(column, jitter)
+                else:
+                    points[:, :, j] = shape(column)
         return points
 
-    def single(self, values: Array, u: Array | None) -> Array:
-        """Move single values (n, m) of the one response, not sorted, to where it can be."""
+    def confined_values(self, values: Array, jitter: Array | None) -> Array:
+        """Move single values (n, m) of the one response, in any order, to possible values."""
         (shape,) = self.shapes
-        return shape.pull(values, u) if shape.room and u is not None else shape(values)
+        return shape.clip(values, jitter) if shape.atom_width and jitter is not None else shape(values)
 
     @property
-    def has_room(self) -> bool:
-        """Whether the values of the response have room."""
-        return any(shape.room for shape in self.shapes)
+    def has_wide_atoms(self) -> bool:
+        """Whether the response is confined to atoms of positive width."""
+        return any(shape.atom_width for shape in self.shapes)
 
     @property
-    def samples_are_of_distributions(self) -> bool:
-        """Whether laws differ from what trajectories end at by more than where the response can be."""
-        return self.correction is not None or self.has_room
+    def samples_distribution(self) -> bool:
+        """Whether samples are drawn from the distribution: trajectories know neither correction nor atom width."""
+        return self.correction is not None or self.has_wide_atoms
 
     def sample(self, X: Array, n_samples: int, key: int, first_row: int, threads: int, verbose: int) -> Array:
         """Draw samples (n_samples, n, d); each sample belongs to one member, the same for all rows.
 
-        They are where trajectories end, on the nearest possible value: not recalibrated, and without room.
+        Samples are the ends of trajectories, moved to the nearest possible value. They are not recalibrated, and atoms
+        have no width.
         """
         out = np.empty((n_samples, len(X), self.first.n_responses))
-        owner = owners(self.weights, n_samples)
+        member_of = sample_members(self.weights, n_samples)
         for i, member in enumerate(self.members):
-            own = np.flatnonzero(owner == i)
-            if len(own):
-                # a member draws as many samples as it needs from a stream of its own
+            samples = np.flatnonzero(member_of == i)
+            if len(samples):
+                # each member draws from a stream of its own
                 stream = int(np.random.SeedSequence((key, i)).generate_state(1, np.uint64)[0])
-                draws = Draws(len(own), stream, first_row)
+                draws = Draws(len(samples), stream, first_row)
                 steps = member.recipe.steps(member.recipe.sampler)
-                member.integrate(X, steps, draws, threads, verbose, _receiver(out, own))
+                member.integrate(X, steps, draws, threads, verbose, _receiver(out, samples))
         return np.swapaxes(self.confined(np.swapaxes(out, 0, 1), None), 0, 1)
 
 
-def _receiver(out: Array, own: NDArray[np.intp]) -> Callable[[slice, Array], None]:
+def _receiver(out: Array, samples: NDArray[np.intp]) -> Callable[[slice, Array], None]:
     def receive(rows: slice, values: Array) -> None:
-        out[own, rows] = values.swapaxes(0, 1)
+        out[samples, rows] = values.swapaxes(0, 1)
 
     return receive
 
 
-def owners(weights: Array, n: int) -> NDArray[np.intp]:
+def sample_members(weights: Array, n: int) -> NDArray[np.intp]:
     """Member of each of ``n`` samples: any first samples are divided nearly in proportion to the weights.
 
-    Sample ``i`` belongs to whoever holds the fractional part of ``i`` times the golden ratio.
+    Sample ``i`` belongs to the member whose part of [0, 1) holds the fractional part of ``i`` times the golden ratio.
     """
     position = (0.5 + np.arange(n) * (np.sqrt(5.0) - 1.0) / 2.0) % 1.0
     return np.searchsorted(np.cumsum(weights)[:-1], position, side="right").astype(np.intp)

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from diffgbm.diffusion.recipe import noise_model_arguments
-
-RECIPES: dict[str, dict[str, Any]] = {name: noise_model_arguments(name) for name in ("flow", "edm")}
-"""Recipes of candidates, without first-stage models."""
 
 
 @dataclass(frozen=True)
-class Rung:
-    """One round of the contest.
+class Round:
+    """One round of the search.
 
     Attributes
     ----------
@@ -22,15 +16,15 @@ class Rung:
         Rows of the table that take part, at most.
     n_repeats : int
         Noisy copies of each.
-    capacity : str or None
-        Size of the noise models; ``None`` is the candidate's own.
+    size : str or None
+        Size of the noise models; ``None`` is the candidate's.
     keep : int
         Candidates that go on.
     """
 
     rows: int
     n_repeats: int
-    capacity: str | None
+    size: str | None
     keep: int
 
 
@@ -41,56 +35,57 @@ class Preset:
     Attributes
     ----------
     time_limit : float
-        Seconds, unless the user says otherwise.
-    stages : tuple of str
-        First-stage models that are tried.
+        Seconds, unless the user sets a limit.
+    first_stage_models : tuple of str
+        First-stage models that are tried, by their names in the catalogue.
     gp_rows : int
-        Rows that a Gaussian process sees, at most.
-    guides : tuple of (str, tuple of str)
-        What is subtracted and what is given, for each kind of candidate.
+        Rows that a Gaussian process is fitted to, at most.
+    first_stages : tuple of (str, tuple of str)
+        For each kind of candidate, the first-stage model that is subtracted and those that are features.
     recipes : tuple of str
         Recipes of the noise model.
-    rungs : tuple of Rung
-        Rounds of the contest.
-    capacities : tuple of str
-        Sizes tried for the best candidates of the last rung.
-    finalists, bags : int
-        Candidates that are bagged and pooled, and their bags.
+    rounds : tuple of Round
+        Rounds of the search.
+    sizes : tuple of str
+        Sizes that the best candidate of the last round is tried in.
+    final_models, bags : int
+        Candidates that are trained on all rows and pooled, and the bags of each.
     noisy_rows : int
-        Rows times repeats of a final noise model, about.
+        Rows times noisy copies of a final model, about.
     small_factor : int
-        How many times as many candidates go on where the table is small.
-    wild_card : bool
-        Whether a large noise model without guides enters the finals of tables with many rows.
+        On a small table, this many times as many candidates go on.
+    large_plain : bool
+        Whether a large noise model without first-stage models is added on tables with many rows.
     samplers : bool
-        Whether finalists are tried with other samplers than their recipe's.
+        Whether other samplers than the recipe's are compared.
     """
 
     time_limit: float
-    stages: tuple[str, ...]
+    first_stage_models: tuple[str, ...]
     gp_rows: int
     first_stages: tuple[tuple[str, tuple[str, ...]], ...]
     recipes: tuple[str, ...]
-    rungs: tuple[Rung, ...]
-    capacities: tuple[str, ...]
-    finalists: int
+    rounds: tuple[Round, ...]
+    sizes: tuple[str, ...]
+    final_models: int
     bags: int
     noisy_rows: int
     small_factor: int = 1
-    wild_card: bool = False
+    large_plain: bool = False
     samplers: bool = True
 
 
-_TREES = ("lightgbm", "extra_trees", "ridge")
-_SMOOTH = ("gp_rbf", "gp_matern")
-_FEW = (("stack", ()), ("none", ("mean",)), ("none", ("cdf",)))
-_ALL = (
+_FEW_FIRST_STAGES = (("stack", ()), ("none", ("mean",)), ("none", ("cdf",)))
+_SEVERAL_FIRST_STAGES = (
     ("stack", ()),
     ("stack", ("mean",)),
     ("none", ()),
     ("none", ("mean",)),
     ("none", ("cdf",)),
     ("none", ("mean", "cdf")),
+)
+_ALL_FIRST_STAGES = (
+    *_SEVERAL_FIRST_STAGES,
     ("lightgbm", ()),
     ("stack", ("mean", "cdf")),
     ("gp_rbf", ()),
@@ -99,46 +94,54 @@ _ALL = (
 
 PRESETS: Mapping[str, Preset] = {
     "fast": Preset(
-        30.0,
-        # the Gaussian process before the slower trees: where it is the best by far, time must not run out before it
-        ("lightgbm", "ridge", "gp_rbf", "extra_trees"),
-        1500,
-        _FEW,
-        ("flow", "edm"),
-        (Rung(1500, 8, "probe", 2),),
-        ("usual", "large"),
-        2,
-        5,
-        160_000,
-        1,
-        True,
+        time_limit=30.0,
+        # the Gaussian process comes before the slower trees: on some tables it is the best by far
+        first_stage_models=("lightgbm", "ridge", "gp_rbf", "extra_trees"),
+        gp_rows=1500,
+        first_stages=_FEW_FIRST_STAGES,
+        recipes=("flow", "edm"),
+        rounds=(Round(rows=1500, n_repeats=8, size="probe", keep=2),),
+        sizes=("usual", "large"),
+        final_models=2,
+        bags=5,
+        noisy_rows=160_000,
+        large_plain=True,
     ),
     "balanced": Preset(
-        150.0,
-        (*_TREES, "lightgbm_small", *_SMOOTH),
-        4000,
-        _ALL[:6],
-        ("flow", "edm"),
-        (Rung(2000, 8, "probe", 4), Rung(8000, 12, "usual", 2)),
-        ("usual", "large"),
-        2,
-        4,
-        200_000,
-        2,
-        True,
+        time_limit=150.0,
+        first_stage_models=("lightgbm", "extra_trees", "ridge", "lightgbm_small", "gp_rbf", "gp_matern"),
+        gp_rows=4000,
+        first_stages=_SEVERAL_FIRST_STAGES,
+        recipes=("flow", "edm"),
+        rounds=(
+            Round(rows=2000, n_repeats=8, size="probe", keep=4),
+            Round(rows=8000, n_repeats=12, size="usual", keep=2),
+        ),
+        sizes=("usual", "large"),
+        final_models=2,
+        bags=4,
+        noisy_rows=200_000,
+        small_factor=2,
+        large_plain=True,
     ),
     "best": Preset(
-        600.0,
-        (*_TREES, "lightgbm_small", "linear_tree", *_SMOOTH, "mlp_wide", "mlp_deep"),
-        8000,
-        _ALL,
-        ("flow", "edm"),
-        (Rung(2500, 10, "probe", 6), Rung(8000, 15, "usual", 3)),
-        ("calm", "usual", "large"),
-        3,
-        8,
-        300_000,
-        2,
-        True,
+        time_limit=600.0,
+        first_stage_models=(
+            *("lightgbm", "extra_trees", "ridge", "lightgbm_small", "linear_tree"),
+            *("gp_rbf", "gp_matern", "mlp_wide", "mlp_deep"),
+        ),
+        gp_rows=8000,
+        first_stages=_ALL_FIRST_STAGES,
+        recipes=("flow", "edm"),
+        rounds=(
+            Round(rows=2500, n_repeats=10, size="probe", keep=6),
+            Round(rows=8000, n_repeats=15, size="usual", keep=3),
+        ),
+        sizes=("calm", "usual", "large"),
+        final_models=3,
+        bags=8,
+        noisy_rows=300_000,
+        small_factor=2,
+        large_plain=True,
     ),
 }

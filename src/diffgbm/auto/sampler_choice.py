@@ -1,4 +1,4 @@
-"""The sampler of a noise model: several are tried, which costs no training, on rows that it has not seen."""
+"""The sampler of a noise model: several are compared on unseen rows, without training anything again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import numpy as np
 
 from diffgbm._util.types import Array, Rows
 from diffgbm.auto.acceptance import mean_with_error
-from diffgbm.auto.search import POINTS, Candidate, Contest
+from diffgbm.auto.candidates import Candidate
+from diffgbm.auto.scorer import Scorer
+from diffgbm.auto.trainer import Trainer
+from diffgbm.data.splits import Split
 from diffgbm.diffusion.sampler import Sampler
 from diffgbm.fitting.model import FittedModel
 
@@ -26,56 +29,59 @@ SAMPLERS: dict[str, tuple[Sampler, ...]] = {
         Sampler("heun", 50, "interpolant", 1.0),
     ),
 }
-"""What is tried beside each recipe's own."""
+"""Samplers that are compared with each recipe's."""
 ROWS = 1000
 """Unseen rows that decide, about, if there are so many."""
-LEAST_GAIN = 0.01
-"""Share of the CRPS that other samplers must save the pool, as confining it must. On fold 0 of the paper's tables
-smaller savings out of bag were losses on test rows as often as not."""
+MIN_GAIN = 0.01
+"""Share by which other samplers must lower the pool's CRPS. On fold 0 of the paper's tables, smaller gains out of bag
+were losses on test rows as often as not."""
 
 
-def decisive_bag(cuts: Sequence[tuple[Rows, Rows]]) -> int:
-    """Return the bag with which there are enough rows to decide, or the last one."""
-    unseen = np.cumsum([len(out) for _, out in cuts])
-    return min(int(np.searchsorted(unseen, ROWS)), len(cuts) - 1)
+def deciding_bag(splits: Sequence[Split]) -> int:
+    """Return the first bag after which ``ROWS`` rows were held out, or the last one."""
+    held_out = np.cumsum([len(rows) for _, rows in splits])
+    return min(int(np.searchsorted(held_out, ROWS)), len(splits) - 1)
 
 
 def better_sampler(
-    contest: Contest, candidate: Candidate, model: FittedModel, unseen: Sequence[Rows]
+    trainer: Trainer, scorer: Scorer, candidate: Candidate, model: FittedModel, held_out: Sequence[Rows]
 ) -> Sampler | None:
-    """Return the sampler whose laws of unseen rows have the lowest CRPS; ``None`` if that is the model's own.
+    """Return the sampler of lowest CRPS on held-out rows; ``None`` if that is the model's.
 
-    Another must be better by more than the standard error of the difference. ``unseen`` are the rows that each bag of
-    the model has not learned from.
+    Another sampler must be better by more than the standard error of the difference.
+
+    Parameters
+    ----------
+    trainer, scorer : Trainer, Scorer
+        What predicts and scores.
+    candidate, model : Candidate, FittedModel
+        The model, and what it is.
+    held_out : sequence of ndarray of int
+        For each bag of the model, rows that it was not trained on.
     """
-    rows = [out[:: max(1, len(out) * len(unseen) // ROWS)] for out in unseen]
-    together = np.concatenate(rows)
+    parts = [rows[:: max(1, len(rows) * len(held_out) // ROWS)] for rows in held_out]
+    rows = np.concatenate(parts)
 
     def losses(sampler: Sampler) -> Array:
-        distributions = out_of_bag(contest, candidate, sampled_by(model, sampler), rows)
-        return contest.losses(np.concatenate(distributions), together)
+        points = trainer.out_of_bag(candidate, with_sampler(model, sampler), parts)
+        return scorer.losses(np.concatenate(points), rows)
 
-    own = losses(model.recipe.sampler)
-    tried = {sampler: losses(sampler) for sampler in SAMPLERS[candidate.recipe]}
-    weights = contest.weights(together)
-    better = [sampler for sampler, other in tried.items() if saves(other, own, weights)]
+    reference = losses(model.recipe.sampler)
+    tried = {sampler: losses(sampler) for sampler in SAMPLERS.get(candidate.recipe, ())}
+    weights = scorer.weights_of(rows)
+    better = [sampler for sampler, other in tried.items() if lowers(other, reference, weights)]
     return min(better, key=lambda sampler: np.average(tried[sampler], weights=weights), default=None)
 
 
-def saves(other: Array, own: Array, weights: Array | None, least: float = 0.0) -> bool:
-    """Whether the mean of losses (n,) falls by a share ``least``, and by more than the standard error of its change."""
-    gain, error = mean_with_error(own - other, weights)
-    return gain > max(least * float(np.average(own, weights=weights)), error)
+def lowers(losses: Array, reference: Array, weights: Array | None, min_gain: float = 0.0) -> bool:
+    """Whether the mean of losses (n,) is below that of ``reference`` by a share ``min_gain`` and by a standard error.
+
+    The standard error is that of the mean difference.
+    """
+    gain, error = mean_with_error(reference - losses, weights)
+    return gain > max(min_gain * float(np.average(reference, weights=weights)), error)
 
 
-def sampled_by(model: FittedModel, sampler: Sampler) -> FittedModel:
-    """Let a model be sampled otherwise."""
+def with_sampler(model: FittedModel, sampler: Sampler) -> FittedModel:
+    """Return the model with another sampler."""
     return replace(model, recipe=replace(model.recipe, sampler=sampler))
-
-
-def out_of_bag(
-    contest: Contest, candidate: Candidate, model: FittedModel, unseen: Sequence[Rows], n_points: int = POINTS
-) -> list[Array]:
-    """Sorted points of the laws of rows that the bags have not learned from: (rows, n_points, d) for each bag."""
-    bags = [replace(model, bags=(bag,)) for bag in model.bags]
-    return [contest.points(candidate, bag, rows, n_points) for bag, rows in zip(bags, unseen, strict=True)]

@@ -68,8 +68,8 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
         Weights of the pool's members by what they are.
     oob_distribution_ : PredictiveDistribution or JointDistribution
         Laws of the training rows ``oob_rows_``, from bags that have not seen them.
-    stages_ : dict
-        Out-of-fold root mean squared error of each first-stage model, as a share of the response's spread.
+    first_stage_errors_ : dict
+        Out-of-fold root mean squared error of each first-stage model, in units of the response's standard deviation.
     cut_short_ : bool
         Whether the time limit left anything out.
 
@@ -159,31 +159,33 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
 
     def _with_fit(self, result: AutomaticFit) -> AutoDiffGBM:
         weights = dict(zip(map(str, result.candidates), result.pool.weights.tolist(), strict=True))
-        self.oob_distribution_, self.oob_rows_ = result.unseen, result.rows
-        return self._with_pool(result.pool, result.board, weights, result.stages, result.cut_short, result.story)
+        self.oob_distribution_, self.oob_rows_ = result.out_of_bag, result.rows
+        return self._with_pool(
+            result.pool, result.leaderboard, weights, result.first_stage_errors, result.cut_short, result.summary
+        )
 
     def _with_pool(
         self,
         pool: PooledModel,
-        board: list[dict[str, Any]],
+        leaderboard: list[dict[str, Any]],
         weights: dict[str, float],
-        stages: dict[str, float],
+        first_stage_errors: dict[str, float],
         cut_short: bool,
-        story: str,
+        summary: str,
     ) -> AutoDiffGBM:
         """Take a pool, and what is told of it, as one's own."""
         self.pool_ = pool
-        self.leaderboard_ = _frame(board)
-        self.weights_, self.stages_ = weights, stages
+        self.leaderboard_ = _frame(leaderboard)
+        self.weights_, self.first_stage_errors_ = weights, first_stage_errors
         self.cut_short_ = cut_short
-        self._story = story
+        self._summary = summary
         self._remember_columns()
         return self
 
     def explain(self) -> str:
         """Say in two sentences what was chosen and how good it is on unseen rows."""
         check_is_fitted(self)
-        return self._story
+        return self._summary
 
     def _columns(self) -> FeatureTable:
         return self.pool_.first.features
@@ -230,20 +232,21 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
         if seed is not None:
             check_count("seed", seed, 0)
         key = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-        if self.pool_.samples_are_of_distributions:
+        if self.pool_.samples_distribution:
             distribution = self.pool_.distribution(
                 matrix, _POINTS, threads=n_threads(self.n_jobs), verbose=self.verbose
             )
             assert isinstance(distribution, PredictiveDistribution)
-            # between two possible values a law of points has a little of everything
-            return self.pool_.single(distribution.sample(n_samples, seed, first_row).T, self.pool_.places(matrix)).T
+            # interpolation between two points also draws values between atoms
+            samples = distribution.sample(n_samples, seed, first_row)
+            return self.pool_.confined_values(samples.T, self.pool_.jitter(matrix)).T
         values = self.pool_.sample(matrix, n_samples, key, first_row, n_threads(self.n_jobs), self.verbose)
         return self.pool_.first.response.squeeze(values)
 
 
-def _frame(board: list[dict[str, Any]]) -> Any:
+def _frame(leaderboard: list[dict[str, Any]]) -> Any:
     try:
         import pandas as pd
     except ImportError:
-        return board
-    return pd.DataFrame(board)
+        return leaderboard
+    return pd.DataFrame(leaderboard)

@@ -1,0 +1,60 @@
+"""The shares of time and the clock."""
+
+from dataclasses import astuple
+
+import numpy as np
+import pytest
+
+from diffgbm.auto.budget import BUDGET, Budget, Clock
+
+
+def test_shares_are_in_the_order_of_the_work():
+    shares = astuple(BUDGET)
+    assert list(shares) == sorted(shares)
+    assert 0.0 < shares[0] < shares[-1] < 1.0
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+def test_rounds_end_between_the_first_and_the_last_share(count):
+    budget = Budget(first_round=0.2, last_round=0.8)
+    ends = budget.rounds(count)
+    assert len(ends) == count
+    assert ends == sorted(ends)
+    assert ends[:1] == [0.2][:count]
+    if count > 1:
+        assert ends[-1] == 0.8
+
+
+def test_the_clock_counts_down():
+    now = [100.0]
+    clock = Clock(10.0, lambda: now[0])
+    assert (clock.spent, clock.left) == (0.0, 10.0)
+    assert clock.fits(5.0, 0.5)
+    assert not clock.over(0.5)
+    assert not clock.cut
+    now[0] = 104.0
+    assert (clock.spent, clock.left) == (4.0, 6.0)
+    assert clock.fits(6.0)
+    assert not clock.cut
+    assert not clock.fits(2.0, 0.5)
+    assert clock.cut  # a no is remembered
+    assert clock.fits(1.0)
+    assert clock.cut
+
+
+def test_an_exceeded_limit_is_recorded():
+    now = [0.0]
+    clock = Clock(1.0, lambda: now[0])
+    assert not clock.over()
+    now[0] = 1.5
+    assert clock.over()
+    assert clock.cut
+    assert clock.left == -0.5
+
+
+def test_without_a_limit_everything_fits():
+    clock = Clock(None, lambda: 1e9)
+    assert clock.fits(1e12, 1e-9)
+    assert not clock.over()
+    assert clock.left == np.inf
+    assert not clock.cut

@@ -1,0 +1,54 @@
+"""Candidates: their names, their arguments, and which of a preset can be tried."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from diffgbm.auto.candidates import LARGE_PLAIN, Candidate, candidates_of
+from diffgbm.auto.first_stages import FirstStages
+from diffgbm.auto.presets import PRESETS
+from diffgbm.diffusion.recipe import NAMED, resolve
+from diffgbm.diffusion.sampler import Sampler
+from diffgbm.first_stage import Task
+from diffgbm.fitting.defaults import DEFAULTS
+from diffgbm.fitting.sizes import SIZES
+from diffgbm.fitting.training import check_arguments
+
+
+def test_a_candidate_reads_as_a_line():
+    candidate = Candidate("stack", ("mean", "cdf"), "flow")
+    assert str(candidate) == "flow, stack subtracted, mean and cdf as features, usual"
+    assert str(LARGE_PLAIN) == "edm, nothing subtracted, large"
+    sampler = Sampler("heun", 10, "ode")
+    assert str(replace(candidate, sampler=sampler)).endswith(f", usual, {sampler}")
+
+
+@pytest.mark.parametrize("recipe", ["flow", "edm"])
+@pytest.mark.parametrize("size", [None, "probe", "large"])
+def test_arguments_are_those_of_the_recipe_and_the_size(recipe, size):
+    found = Candidate("stack", (), recipe, "calm").arguments(12, size)
+    check_arguments(found)
+    assert set(found) == set(DEFAULTS)
+    assert found["n_repeats"] == 12
+    assert found["residualize"] == "off"
+    assert {name: found[name] for name in SIZES[size or "calm"]} == SIZES[size or "calm"]
+    assert resolve(found) == resolve({**DEFAULTS, **NAMED[recipe]})
+
+
+def stages(*names):
+    task = Task(np.zeros((2, 1)), np.zeros((2, 1)), (), None, 2, 1, 0, 1)
+    return FirstStages(task, dict.fromkeys(names))
+
+
+def test_candidates_need_their_first_stage_models():
+    preset = PRESETS["fast"]
+    with_all = candidates_of(preset, stages("stack", "cdf"))
+    assert len(with_all) == len(preset.first_stages) * len(preset.recipes)
+    assert len(set(with_all)) == len(with_all)
+    without_cdf = candidates_of(preset, stages("stack"))
+    assert {c for c in with_all if "cdf" not in c.features} == set(without_cdf)
+
+
+def test_without_first_stage_models_the_recipes_are_left():
+    assert candidates_of(PRESETS["fast"], stages()) == [Candidate("none", (), "flow"), Candidate("none", (), "edm")]

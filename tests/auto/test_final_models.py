@@ -1,0 +1,114 @@
+"""The final models: bags in turn, those that are far behind, the pool, and how much bags differ."""
+
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from diffgbm.auto import final_models
+from diffgbm.auto.candidates import candidates_of
+from diffgbm.auto.final_models import (
+    POINTS,
+    POOL_POINTS,
+    FinalModel,
+    disagreement,
+    pooled,
+    repeats_for,
+    train_final_models,
+)
+from diffgbm.auto.scorer import Scorer
+from tests.auto.tiny_auto import TINY, progress_of, small_trees, trainer_of  # noqa: F401
+from tests.conftest import toy
+
+
+@pytest.fixture(scope="module")
+def parts(small_trees):  # noqa: F811
+    return trainer_of(*toy())
+
+
+def trained(parts, preset=TINY, progress=None):
+    trainer, scorer = parts
+    candidates = candidates_of(preset, trainer.problem.first_stages)
+    progress = progress or progress_of()
+    return train_final_models(trainer, scorer, candidates, preset, progress), progress.leaderboard
+
+
+def test_every_row_is_predicted_by_the_bag_that_holds_it_out(parts):
+    pool, leaderboard = trained(parts, replace(TINY, bags=3, samplers=False))
+    np.testing.assert_array_equal(np.sort(pool.rows), np.arange(120))
+    assert {len(member.bags) for member in pool.members} == {3}
+    assert pool.weights.sum() == pytest.approx(1.0)
+    assert len(pool.members) == len(pool.candidates) == len(pool.weights)
+    assert pool.points.shape == (120, POINTS if len(pool.members) == 1 else POOL_POINTS, 1)
+    assert (np.diff(pool.points, axis=1) >= 0.0).all()
+    stages = {line.stage.split(",")[0] for line in leaderboard.lines}
+    assert stages == {"bag 1", "bag 2", "bag 3", "final"}
+
+
+def test_a_model_that_is_far_behind_gets_no_second_bag(parts, monkeypatch):
+    _, scorer = parts
+    monkeypatch.setattr(final_models, "MAX_SCORE_RATIO", 1.0)
+    _, leaderboard = trained(parts)
+    first = [line for line in leaderboard.lines if line.stage == "bag 1"]
+    second = [line.candidate for line in leaderboard.lines if line.stage == "bag 2"]
+    assert second == [min(first, key=lambda line: line.relative_crps).candidate]
+    assert scorer.weights is None
+
+
+def test_without_time_there_is_one_bag_of_the_first_candidate(parts):
+    trainer, _ = parts
+    pool, leaderboard = trained(parts, progress=progress_of(1e-9))
+    assert pool.candidates == (candidates_of(TINY, trainer.problem.first_stages)[0],)
+    assert [len(member.bags) for member in pool.members] == [1]
+    assert len(pool.rows) == 60
+    assert [line.stage for line in leaderboard.lines] == ["bag 1", "final, weight 1.00"]
+
+
+def test_models_are_pooled_on_the_rows_that_all_of_them_predict():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(30, 1))
+    splits = [(np.arange(15, 30), np.arange(15)), (np.arange(15), np.arange(15, 30))]
+    near = np.sort(y[:, None] + 0.1 * rng.normal(size=(30, POINTS, 1)), axis=1)
+    models = [
+        FinalModel("two bags", object(), (near[:15], near[15:])),
+        FinalModel("one bag", object(), (near[:15] + 50.0,)),
+    ]
+    pool = pooled(Scorer(y, np.ones(1), None), models, splits)
+    np.testing.assert_array_equal(pool.rows, np.arange(15))
+    assert pool.candidates == ("two bags",)
+    np.testing.assert_array_equal(pool.points, near[:15])
+
+
+def test_noisy_copies_of_small_and_large_tables():
+    assert [repeats_for(160_000, n) for n in (100, 8000, 10_000_000)] == [30, 20, 8]
+
+
+@dataclass(frozen=True)
+class FakeMember:
+    """Bags that are centres of distributions of equal standard deviation."""
+
+    bags: tuple[float, ...]
+    std: float
+
+
+def test_disagreement_by_hand():
+    def points(candidate, member, rows):
+        (centre,) = member.bags
+        return np.tile((centre + member.std * np.array([-1.0, 1.0]))[:, None], (len(rows), 1, 1))
+
+    trainer = SimpleNamespace(problem=SimpleNamespace(seed=0, n_rows=2000), points=points)
+
+    def of(weights, *members, unit=3.0):
+        pool = SimpleNamespace(members=members, candidates=members, weights=np.array(weights))
+        return disagreement(trainer, pool, unit)
+
+    assert of([1.0], FakeMember((0.3, 0.3, 0.3), 2.0)) == pytest.approx(0.0, abs=1e-12)
+    assert of([1.0], FakeMember((5.0,), 2.0)) == 0.0  # one bag
+    assert of([1.0], FakeMember((0.0, 1.0), 2.0)) == pytest.approx(0.25 / 4.0)
+    # means of the pool: 0 and 0.25; variances: 1 + 0 and 0.25 (1 + 1) + 0.75 - 0.25**2
+    pool = of([0.25, 0.75], FakeMember((0.0, 1.0), 1.0), FakeMember((0.0, 0.0, 9.0), 1.0))
+    assert pool == pytest.approx(0.125**2 / np.mean([1.0, 1.25 - 0.0625]))
+    # the origin and the unit of the response do not matter
+    assert of([1.0], FakeMember((1e9, 1e9 + 1.0), 2.0)) == pytest.approx(0.25 / 4.0)
+    assert of([1.0], FakeMember((0.0, 1e200), 2e200), unit=1e200) == pytest.approx(0.25 / 4.0)

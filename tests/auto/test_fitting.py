@@ -1,0 +1,89 @@
+"""The order of an automatic fit: held-out rows, shapes and recalibration."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from diffgbm.auto import fitting
+from diffgbm.auto.atoms import ATOM_WIDTH
+from diffgbm.auto.recalibration import Correction
+from diffgbm.engine import row_uniforms
+from tests.auto.tiny_auto import LEAST, TINY, auto, small_trees  # noqa: F401
+from tests.conftest import toy
+
+
+def test_recalibration_is_reported_and_can_be_turned_off(monkeypatch):
+    theta = np.zeros((16, 4))
+    theta[1, 0] = -0.3  # PIT values are near the middle: distributions are too wide
+    correction = Correction(theta, np.linspace(0.0, 1.0, 101))
+    monkeypatch.setattr(fitting, "accepted_correction", lambda *known: correction)
+    X, y = toy()
+    recalibrated, plain = auto(LEAST).fit(X, y), auto(LEAST, recalibrate=False).fit(X, y)
+    assert "recalibrated" in recalibrated.explain()
+    assert recalibrated.pool_.correction is correction
+    assert "recalibrated" not in plain.explain()
+    assert plain.pool_.correction is None
+    narrow, wide = (np.diff(model.predict_interval(X, coverage=0.5)) for model in (recalibrated, plain))
+    assert (narrow < 0.9 * wide).all()
+
+
+def test_large_tables_are_recalibrated_by_held_out_rows(monkeypatch):
+    asked = []
+    monkeypatch.setattr(fitting, "accepted_correction", lambda *known: asked.append(known))
+    monkeypatch.setattr(fitting, "LARGE_TABLE", 100)
+    X, y = toy()
+    weights = np.linspace(0.5, 1.5, len(y))
+    model = auto(LEAST).fit(X, y, sample_weight=weights)
+    held_out = np.setdiff1d(np.arange(len(y)), model.oob_rows_)
+    assert len(held_out) == len(y) // 20
+    assert len(model.oob_distribution_) == len(y) - len(held_out)
+    distribution, seen_y, seen_weights, *_ = asked[0]
+    np.testing.assert_array_equal(seen_y, y[held_out])
+    np.testing.assert_allclose(seen_weights / seen_weights[0], weights[held_out] / weights[held_out][0])
+    # the correction is fitted to the pool, not to its out-of-bag distributions
+    pool = model.pool_.distribution(model._encode(X[held_out]), fitting.HOLDOUT_POINTS)
+    np.testing.assert_array_equal(distribution.values, pool.values)
+    # rows are held out only for recalibration
+    asked.clear()
+    two = auto(LEAST).fit(X, np.column_stack([y, -y]))
+    off = auto(LEAST, recalibrate=False).fit(X, y)
+    for whole in (two, off):
+        np.testing.assert_array_equal(np.sort(whole.oob_rows_), np.arange(len(y)))
+    assert not asked
+
+
+@pytest.mark.parametrize(("n", "held_out"), [(20_000, 0), (20_020, 1001), (40_000, 2000), (300_000, 2000)])
+def test_how_many_rows_are_held_out(n, held_out):
+    kept, out = fitting.divided(n, 7, True)
+    assert len(out) == held_out
+    np.testing.assert_array_equal(np.sort(np.concatenate([kept, out])), np.arange(n))
+    np.testing.assert_array_equal(fitting.divided(n, 7, True)[1], out)
+
+
+def grades(n=600):
+    """Three values, of which one is all but certain at many rows."""
+    X, _ = toy(n)
+    return X, np.digitize(X[:, 0] + 0.02 * X[:, 1], [0.35, 0.7]) * 0.1 + 0.1
+
+
+def test_automatic_fits_choose_the_atom_width_and_report_it():
+    X, y = grades()
+    preset = replace(TINY, recipes=("edm",), noisy_rows=4000)
+    model = auto(preset).fit(X, y)
+    assert model.pool_.shapes[0].atom_width == pytest.approx(ATOM_WIDTH * 0.1)
+    assert "kept to 3 values from 0.1 to 0.3, atom width 0.0001" in model.explain()
+    shape, jitter = model.pool_.shapes[0], row_uniforms(X[model.oob_rows_])
+    np.testing.assert_allclose(
+        shape.clip(model.oob_distribution_.values, jitter), model.oob_distribution_.values, atol=1e-12
+    )
+    np.testing.assert_allclose(shape(model.sample(X, 5, seed=0)), model.sample(X, 5, seed=0), atol=shape.atom_width)
+    for discrete in (True, False):
+        assert auto(preset, discrete=discrete).fit(X, y).pool_.shapes[0].atom_width == 0.0
+
+
+def test_atoms_of_a_column_of_responses_have_no_width():
+    X, y = grades(240)
+    model = auto().fit(X, y[:, None])
+    assert all(shape.atom_width == 0.0 for shape in model.pool_.shapes)
+    assert model.sample(X[:4], 3, seed=0).shape == (3, 4, 1)
