@@ -13,8 +13,8 @@ from benchmarks.bag_mix import add_arguments, first_folds
 from benchmarks.protocol import Fold
 from diffgbm import DiffGBM
 from diffgbm._util.parallel import n_threads
-from diffgbm.auto.presets import RECIPES
-from diffgbm.auto.sampler_choice import LEAST_GAIN, SAMPLERS, saves
+from diffgbm.auto.sampler_choice import MIN_GAIN, SAMPLERS, lowers
+from diffgbm.diffusion.recipe import noise_model_arguments
 from diffgbm.diffusion.sampler import Sampler
 from diffgbm.fitting.training import fit_model, out_of_bag_distributions
 
@@ -50,7 +50,7 @@ def models(bags: int, threads: int) -> dict[tuple[str, str], DiffGBM]:
     """Return each recipe with and without a mean subtracted, as a mixture of bags."""
     shared = {"seed": 0, "n_jobs": threads, "n_bags": bags, "bag_mix": "mixture"}
     return {
-        (recipe, first_stage): DiffGBM(**{**RECIPES[recipe], **shared, "residualize": first_stage})
+        (recipe, first_stage): DiffGBM(**{**noise_model_arguments(recipe), **shared, "residualize": first_stage})
         for recipe in SAMPLERS
         for first_stage in ("mean", "off")
     }
@@ -72,7 +72,7 @@ def measure(data_set: str, recipe: str, first_stage: str, estimator: DiffGBM, fo
         other, test = scores(sampler)
         ratios = float(other.mean() / own.mean()), float(test.mean() / own_test.mean())
         lines.append(
-            Line(data_set, f"{recipe}, {first_stage}", str(sampler), *ratios, saves(other, own, None, LEAST_GAIN))
+            Line(data_set, f"{recipe}, {first_stage}", str(sampler), *ratios, lowers(other, own, None, MIN_GAIN))
         )
     return lines
 
@@ -84,7 +84,7 @@ def table(lines: Sequence[Line], bags: int) -> str:
         "",
         f"`python -m benchmarks sampler-choice --bags {bags}`: fold 0; CRPS as a multiple of that by the recipe's own",
         "sampler, on out-of-bag rows of the training part and on test rows. *Taken* are those that lower the former by",
-        f"{LEAST_GAIN:.0%} and by more than the standard error of the difference, which is how `AutoDiffGBM` decides.",
+        f"{MIN_GAIN:.0%} and by more than the standard error of the difference, which is how `AutoDiffGBM` decides.",
         "",
         "| data set | recipe, subtracted | sampler | out of bag | test | |",
         "|---|---|---|---|---|---|",

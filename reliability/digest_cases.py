@@ -260,7 +260,7 @@ def automatic(table: Table, **options: Any) -> Parts:
         raise RuntimeError("the time limit ended the automatic fit: its digests say nothing")
     found = answers(model, (X, y)) | file_of(model, X)
     found["weights"] = np.array(list(model.weights_.values()))
-    found["first-stage errors"] = np.array(list(model.stages_.values()))
+    found["first-stage errors"] = np.array(list(model.first_stage_errors_.values()))
     found["oob"] = model.oob_distribution_.quantile(LEVELS)
     return found
 

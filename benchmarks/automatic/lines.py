@@ -124,7 +124,7 @@ def chosen(model: Any) -> Record:
     lines = board.to_dict("records") if hasattr(board, "to_dict") else list(board)
     return {
         "weights": model.weights_,
-        "stages": model.stages_,
+        "stages": model.first_stage_errors_,
         "explain": model.explain(),
         "cut_short": bool(model.cut_short_),
         "recalibrated": model.pool_.correction is not None,

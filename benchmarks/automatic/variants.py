@@ -27,20 +27,20 @@ FEW_VALUES = ("wine", "naval")
 
 def without_first_stages(preset: Preset) -> Preset:
     """Leave only the published choice: nothing, or LightGBM's mean subtracted."""
-    return replace(preset, stages=("lightgbm",), first_stages=(("none", ()), ("lightgbm", ())))
+    return replace(preset, first_stage_models=("lightgbm",), first_stages=(("none", ()), ("lightgbm", ())))
 
 
 def without_selection(preset: Preset) -> Preset:
     """Leave the plain flow recipe on LightGBM's residuals, bagged as often as the preset says."""
     return replace(
         preset,
-        stages=("lightgbm",),
+        first_stage_models=("lightgbm",),
         first_stages=(("lightgbm", ()),),
         recipes=("flow",),
-        rungs=(),
-        capacities=("usual",),
-        finalists=1,
-        wild_card=False,
+        rounds=(),
+        sizes=("usual",),
+        final_models=1,
+        large_plain=False,
         samplers=False,
     )
 
@@ -49,7 +49,7 @@ VARIANTS: Mapping[str, Callable[[Preset], Preset]] = {
     FULL: lambda preset: preset,
     "no_first_stages": without_first_stages,
     "one_bag": lambda preset: replace(preset, bags=1),
-    "no_pool": lambda preset: replace(preset, finalists=1, small_factor=1, wild_card=False),
+    "no_pool": lambda preset: replace(preset, final_models=1, small_factor=1, large_plain=False),
     "no_samplers": lambda preset: replace(preset, samplers=False),
     "no_recalibration": lambda preset: preset,
     "no_selection": without_selection,

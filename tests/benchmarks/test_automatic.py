@@ -56,7 +56,7 @@ class Fake:
 
     def __init__(self, job, seed, threads, time_limit):
         self.arguments = (job, seed, threads, time_limit)
-        self.weights_, self.stages_, self.cut_short_, self.pool_ = {"a": 1.0}, {"ridge": 0.5}, False, Pool()
+        self.weights_, self.first_stage_errors_, self.cut_short_, self.pool_ = {"a": 1.0}, {"ridge": 0.5}, False, Pool()
         self.leaderboard_ = [
             {"model": "a", "stage": "round 1", "crps": 2.0},
             {"model": "b", "stage": "round 1", "crps": 3.0},
@@ -194,12 +194,12 @@ def test_variants_take_out_one_part_each():
     full = PRESETS["best"]
     made = {name: variant(full) for name, variant in VARIANTS.items()}
     assert made["full"] == made["no_recalibration"] == full
-    assert made["one_bag"].bags == made["no_pool"].finalists == 1
+    assert made["one_bag"].bags == made["no_pool"].final_models == 1
     assert made["no_first_stages"].first_stages == (("none", ()), ("lightgbm", ()))
-    assert (made["no_selection"].rungs, made["no_selection"].recipes) == ((), ("flow",))
+    assert (made["no_selection"].rounds, made["no_selection"].recipes) == ((), ("flow",))
     assert made["no_selection"].bags == full.bags
-    assert not made["no_pool"].wild_card
-    assert not made["no_selection"].wild_card
+    assert not made["no_pool"].large_plain
+    assert not made["no_selection"].large_plain
     for name in VARIANTS:
         model = make_estimator(Job("yacht", 1, "best", name, False), 3, 1, 9.0)
         assert model.preset == made[name]

@@ -9,8 +9,8 @@ from benchmarks.table_files import Table
 
 from benchmarks import sampler_choice
 from diffgbm import DiffGBM
-from diffgbm.auto.presets import RECIPES
 from diffgbm.auto.sampler_choice import SAMPLERS
+from diffgbm.diffusion.recipe import noise_model_arguments
 from tests.conftest import TINY, toy
 
 
@@ -18,7 +18,7 @@ def test_all_samplers_of_a_recipe_on_the_same_trees():
     X, y = toy(180)
     fold = prepare(Table(X, 100.0 + 10.0 * y, ("a", "b", "c"), "y"), 0)
     poor = {"sampler_method": "euler", "n_steps": 2, "velocity_stochasticity": 2.0}
-    model = DiffGBM(**{**RECIPES["flow"], **poor, **TINY, "residualize": "off", "n_bags": 3})
+    model = DiffGBM(**{**noise_model_arguments("flow"), **poor, **TINY, "residualize": "off", "n_bags": 3})
     lines = sampler_choice.measure("toy", "flow", "off", model, fold)
     assert [line.sampler for line in lines] == [str(sampler) for sampler in SAMPLERS["flow"]]
     assert {(line.data_set, line.model) for line in lines} == {("toy", "flow, off")}
@@ -49,6 +49,6 @@ def test_models_are_those_of_the_automatic_fit():
     for (recipe, first_stage), model in made.items():
         params = model.get_params()
         assert (params["n_bags"], params["bag_mix"], params["residualize"]) == (4, "mixture", first_stage)
-        assert all(np.all(params[name] == value) for name, value in RECIPES[recipe].items())
+        assert all(np.all(params[name] == value) for name, value in noise_model_arguments(recipe).items())
     with pytest.raises(SystemExit):
         main(["sampler-choice", "--data-sets", "nothing"])

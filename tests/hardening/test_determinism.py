@@ -192,7 +192,7 @@ def test_nothing_depends_on_the_threads_of_linear_algebra(first_stage):
 
 def test_automatic_fits_do_not_depend_on_the_threads_of_linear_algebra():
     rows, y = toy(300)
-    with_process = replace(TINY, stages=("lightgbm", "gp_matern"), gp_rows=300)
+    with_process = replace(TINY, first_stage_models=("lightgbm", "gp_matern"), gp_rows=300)
     found = []
     for threads in (1, 3):
         with threadpool_limits(threads, user_api="blas"):

@@ -36,17 +36,17 @@ FEW_FOLDS = {"residualize_k_folds": 2}
 TREE_PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 AUTO = Preset(
     time_limit=60.0,
-    stages=("lightgbm", "ridge", "gp_rbf"),
+    first_stage_models=("lightgbm", "ridge", "gp_rbf"),
     gp_rows=100,
     first_stages=(("stack", ()), ("none", ("mean",))),
     recipes=("flow", "edm"),
-    rungs=(),
-    capacities=("probe",),
-    finalists=3,
+    rounds=(),
+    sizes=("probe",),
+    final_models=3,
     bags=2,
     noisy_rows=500,
 )
-"""Three finalists that share a stack, after no contest."""
+"""Three final models that share a stack, without a search."""
 
 
 def table() -> tuple[np.ndarray, np.ndarray]:
@@ -164,7 +164,7 @@ def test_an_automatic_model_survives_with_all_that_it_tells(auto, tmp_path):
     assert loaded.explain() == auto.explain()
     assert loaded.weights_ == auto.weights_
     assert list(loaded.weights_) == list(auto.weights_)
-    assert loaded.stages_ == auto.stages_
+    assert loaded.first_stage_errors_ == auto.first_stage_errors_
     assert loaded.cut_short_ == auto.cut_short_
     assert loaded.get_params() == auto.get_params()
     assert loaded.n_features_in_ == 3
@@ -192,7 +192,7 @@ def test_members_of_a_pool_share_what_they_shared(auto, tmp_path):
     "shape",
     [
         ResponseShape(np.arange(-1.0, 3.0)),
-        ResponseShape(np.arange(-1.0, 3.0)).with_room(),
+        ResponseShape(np.arange(-1.0, 3.0)).with_atom_width(),
         ResponseShape(low=0.0),
         ResponseShape(),
     ],
@@ -207,20 +207,20 @@ def test_recalibration_and_shapes_survive(auto, shape, tmp_path):
     loaded = load(tmp_path / "m.dgbm")
     same(loaded, model, X[:9])
     np.testing.assert_array_equal(loaded.pool_.correction.theta, correction.theta)
-    np.testing.assert_array_equal(loaded.pool_.correction.spreads, correction.spreads)
+    np.testing.assert_array_equal(loaded.pool_.correction.iqr_quantiles, correction.iqr_quantiles)
     assert str(loaded.pool_.shapes[0]) == str(shape)
 
 
-def test_room_around_values_of_a_column_of_responses_is_refused(auto, tmp_path):
-    model, shape = copy(auto), ResponseShape(np.arange(-1.0, 3.0)).with_room()
+def test_an_atom_width_for_a_column_of_responses_is_refused(auto, tmp_path):
+    model, shape = copy(auto), ResponseShape(np.arange(-1.0, 3.0)).with_atom_width()
     column = replace(auto.pool_.first.response, is_1d=False)
     members = tuple(replace(member, response=column) for member in auto.pool_.members)
-    for shapes in ((replace(shape, room=0.0),), (shape,)):
+    for shapes in ((replace(shape, atom_width=0.0),), (shape,)):
         model.pool_ = replace(auto.pool_, members=members, shapes=shapes)
-        model.save(tmp_path / f"{shapes[0].room}.dgbm")
+        model.save(tmp_path / f"{shapes[0].atom_width}.dgbm")
     load(tmp_path / "0.0.dgbm")
     with pytest.raises(ModelFileError, match="one-dimensional response"):
-        load(tmp_path / f"{shape.room}.dgbm")
+        load(tmp_path / f"{shape.atom_width}.dgbm")
 
 
 @pytest.mark.parametrize(
@@ -399,7 +399,7 @@ def fixtures() -> dict:
         "n_bags": 2,
         "bag_mix": "mixture",
     }
-    few = replace(AUTO, stages=("ridge", "gp_rbf"), gp_rows=60, noisy_rows=90)
+    few = replace(AUTO, first_stage_models=("ridge", "gp_rbf"), gp_rows=60, noisy_rows=90)
     return {
         "with_first_stage": lambda: DiffGBM.flow(**{**small, **first_stages}).fit(X, y, cat_idx=[2]),
         "auto": lambda: automatic(X, y, few),

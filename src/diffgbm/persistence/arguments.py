@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from diffgbm.auto.presets import Preset, Rung
+from diffgbm.auto.presets import Preset, Round
 from diffgbm.persistence.store import Reader, Writer
 from diffgbm.persistence.values import Stored, list_of, mapping, of_type, plain
 
@@ -45,8 +45,8 @@ def read_arguments(stored: Stored, reader: Reader) -> dict[str, Any]:
 
 
 def _preset(stored: dict[str, Any]) -> Preset:
-    rungs = tuple(Rung(**rung) for rung in list_of(stored, "rungs", dict))
-    return Preset(**{**{name: _tuples(value) for name, value in stored.items()}, "rungs": rungs})
+    rounds = tuple(Round(**item) for item in list_of(stored, "rounds", dict))
+    return Preset(**{**{name: _tuples(value) for name, value in stored.items()}, "rounds": rounds})
 
 
 def _tuples(value: Any) -> Any:

@@ -49,15 +49,17 @@ def write_auto(estimator: AutoDiffGBM, writer: Writer) -> dict[str, Any]:
     arguments = write_arguments(estimator.get_params(deep=False), writer)
     if not hasattr(estimator, "pool_"):
         return {**arguments, "pool": None}
-    board = estimator.leaderboard_
+    leaderboard = estimator.leaderboard_
     return {
         **arguments,
         "pool": writer.put(estimator.pool_),
-        "leaderboard": plain(board if isinstance(board, list) else board.to_dict("records"), "leaderboard_"),
+        "leaderboard": plain(
+            leaderboard if isinstance(leaderboard, list) else leaderboard.to_dict("records"), "leaderboard_"
+        ),
         "weights": plain(estimator.weights_, "weights_"),
-        "stages": plain(estimator.stages_, "stages_"),
+        "first_stage_errors": plain(estimator.first_stage_errors_, "first_stage_errors_"),
         "cut_short": bool(estimator.cut_short_),
-        "story": estimator.explain(),
+        "summary": estimator.explain(),
     }
 
 
@@ -73,14 +75,16 @@ def read_auto(stored: Stored, reader: Reader) -> Part:
     pool = reader.maybe(stored["pool"], ("pool",))
     if pool is None:
         return Part(estimator)
-    board = list_of(stored, "leaderboard", dict)
-    if not all(isinstance(value, _PLAIN) for line in board for value in line.values()):
+    leaderboard = list_of(stored, "leaderboard", dict)
+    if not all(isinstance(value, _PLAIN) for line in leaderboard for value in line.values()):
         raise TypeError("leaderboard must hold numbers and text")
-    weights, stages = ({k: float(v) for k, v in mapping(stored, name).items()} for name in ("weights", "stages"))
+    weights, errors = (
+        {k: float(v) for k, v in mapping(stored, name).items()} for name in ("weights", "first_stage_errors")
+    )
     if list(weights.values()) != pool.value.weights.tolist():
         raise ValueError("weights must be those of the pool")
-    story, cut_short = of_type(stored, "story", str), of_type(stored, "cut_short", bool)
-    return Part(estimator._with_pool(pool.value, board, weights, stages, cut_short, story))
+    summary, cut_short = of_type(stored, "summary", str), of_type(stored, "cut_short", bool)
+    return Part(estimator._with_pool(pool.value, leaderboard, weights, errors, cut_short, summary))
 
 
 def write_conformal(estimator: ConformalDiffGBM, writer: Writer) -> dict[str, Any]:

@@ -92,7 +92,12 @@ def write_pool(pool: PooledModel, writer: Writer) -> dict[str, Any]:
         "weights": pool.weights.tolist(),
         "correction": None if pool.correction is None else _write_correction(pool.correction, writer),
         "shapes": [
-            {"atoms": None if s.atoms is None else s.atoms.tolist(), "low": s.low, "high": s.high, "room": s.room}
+            {
+                "atoms": None if s.atoms is None else s.atoms.tolist(),
+                "low": s.low,
+                "high": s.high,
+                "atom_width": s.atom_width,
+            }
             for s in pool.shapes
         ],
     }
@@ -109,13 +114,13 @@ def read_pool(stored: Stored, reader: Reader) -> Part:
         raise ValueError("the members of a pool must be models of the same table")
     shapes = tuple(map(_shape, list_of(stored, "shapes", dict, first.n_responses)))
     pool = PooledModel(tuple(members), weights, _read_correction(stored, reader), shapes)
-    if pool.has_room and not first.response.is_1d:
-        raise ValueError("only the values of a one-dimensional response have room")
+    if pool.has_wide_atoms and not first.response.is_1d:
+        raise ValueError("only atoms of a one-dimensional response have a width")
     return Part(pool)
 
 
 def _write_correction(correction: Correction, writer: Writer) -> dict[str, Any]:
-    return {"theta": writer.array(correction.theta), "spreads": writer.array(correction.spreads)}
+    return {"theta": writer.array(correction.theta), "iqr_quantiles": writer.array(correction.iqr_quantiles)}
 
 
 def _read_correction(pool: Stored, reader: Reader) -> Correction | None:
@@ -125,10 +130,12 @@ def _read_correction(pool: Stored, reader: Reader) -> Correction | None:
         return None
     stored = mapping(pool, "correction")
     theta: Array = reader.array(stored, "theta", "<f8", (None, None))
-    spreads: Array = reader.array(stored, "spreads", "<f8", (None,))
-    if theta.size == 0 or len(spreads) < 2 or spreads[0] < 0.0 or (np.diff(spreads) < 0.0).any():
-        raise ValueError("a correction needs coefficients, and spreads in order")
-    return Correction(theta, spreads)
+    iqr_quantiles: Array = reader.array(stored, "iqr_quantiles", "<f8", (None,))
+    if len(iqr_quantiles) < 2 or iqr_quantiles[0] < 0.0 or (np.diff(iqr_quantiles) < 0.0).any():
+        raise ValueError("iqr_quantiles must be at least two increasing numbers >= 0")
+    if theta.size == 0:
+        raise ValueError("a correction needs coefficients")
+    return Correction(theta, iqr_quantiles)
 
 
 def read_pit(stored: Stored, reader: Reader) -> Array:
@@ -146,10 +153,10 @@ def _shape(stored: Stored) -> ResponseShape:
     low, high = (None if stored[name] is None else number(stored, name) for name in ("low", "high"))
     if low is not None and high is not None and low > high:
         raise ValueError("low must not be above high")
-    room = number(stored, "room") if "room" in stored else 0.0
-    if room != 0.0 and (atoms is None or not 0.0 < room < np.diff(atoms).min()):
-        raise ValueError("room must be less than the distance between two atoms")
-    return ResponseShape(atoms, low, high, room)
+    atom_width = number(stored, "atom_width")
+    if atom_width != 0.0 and (atoms is None or not 0.0 < atom_width < np.diff(atoms).min()):
+        raise ValueError("atom_width must be less than the distance between two atoms")
+    return ResponseShape(atoms, low, high, atom_width)
 
 
 def _same(a: ResponseTable, b: ResponseTable) -> bool:
