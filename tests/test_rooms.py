@@ -42,7 +42,7 @@ ALLOWED_IMPORTS = {
 }
 """Temporary: imports that break a rule until their rooms are rearranged. Must become empty."""
 UNTESTED_ROOMS = {
-    *("_util", "auto", "cli", "dask", "data", "engine", "estimators", "first_stage", "fitting"),
+    *("_util", "cli", "dask", "data", "engine", "estimators", "first_stage", "fitting"),
     *("integrations", "metrics", "persistence", "plotting", "reporting", "tuning"),
 }
 """Temporary: rooms in which a module may lack a test file of its name. Must become empty."""

@@ -19,7 +19,7 @@ from diffgbm import AutoDiffGBM, DiffGBMWarning, JointDistribution, PredictiveDi
 from diffgbm.auto import first_stages, fitting
 from diffgbm.auto.budget import Clock
 from diffgbm.auto.presets import PRESETS
-from diffgbm.metrics.scores import crps_scorer
+from diffgbm.metrics import crps_scorer
 from tests.auto.tiny_auto import LEAST, TINY, auto, small_trees  # noqa: F401
 from tests.conftest import toy
 

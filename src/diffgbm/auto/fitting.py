@@ -31,7 +31,6 @@ from diffgbm.data.splits import subsample
 from diffgbm.distributions import Distribution, PredictiveDistribution
 from diffgbm.engine import row_uniforms
 from diffgbm.first_stage import Task
-from diffgbm.fitting.model import Distribution
 from diffgbm.fitting.training import TrainingTable, read_table
 
 LARGE_TABLE = 20_000
