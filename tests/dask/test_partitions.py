@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 pytest.importorskip("distributed")
 import dask.array as da
+from diffgbm.dask.rows import nth
 
 from diffgbm.dask.partitions import aligned, check_collection, pieces
 from diffgbm.dask.reading import encode, facts_of, whole_table
-from diffgbm.dask.rows import nth
 from diffgbm.dask.worker_group import LEAST_ROWS, place
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.response import ResponseTable

@@ -84,7 +84,7 @@ class PooledModel:
             values = None if member.first_stage is None else member.first_stage.values(X, memo)
             computed = max(count, POINTS_OF_A_BAG * len(member.bags)) if self.first.n_responses == 1 else count
             if count:  # with fewer points than members, the members of least weight have none
-                distributions.append(member.points(X, member.recipe.sampler, computed, threads, said=values))
+                distributions.append(member.points(X, member.recipe.sampler, computed, threads, stage_values=values))
         if self.first.n_responses > 1:
             return np.concatenate(distributions, axis=1)
         weights = self.weights[counts > 0]

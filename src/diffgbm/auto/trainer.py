@@ -13,8 +13,9 @@ from diffgbm.auto.candidates import Candidate
 from diffgbm.auto.problem import Problem
 from diffgbm.data.splits import Split
 from diffgbm.diffusion.recipe import resolve
-from diffgbm.fitting.bags import Bag, NoiseTable, train_bag
+from diffgbm.fitting.bags import Bag, train_bag
 from diffgbm.fitting.model import FittedModel
+from diffgbm.fitting.noise_table import NoiseTable
 from diffgbm.fitting.training import lightgbm_params, seed_integer
 
 POINTS = 55
@@ -95,7 +96,7 @@ class Trainer:
         """
         values = self.problem.inputs(candidate).values[rows]
         X = self.problem.table.X[rows]
-        points = model.points(X, model.recipe.sampler, n_points, self.problem.n_jobs, said=values)
+        points = model.points(X, model.recipe.sampler, n_points, self.problem.n_jobs, stage_values=values)
         return np.sort(points, axis=1)
 
     def out_of_bag(

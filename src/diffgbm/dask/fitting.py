@@ -1,4 +1,4 @@
-"""From Dask collections to a fitted model: facts of all partitions -> guide -> noisy copies -> boosters."""
+"""From Dask collections to a fitted model: facts of all partitions -> first stage -> noisy copies -> boosters."""
 
 from __future__ import annotations
 
@@ -11,15 +11,8 @@ from diffgbm._util.dask_client import the_client, workers_of
 from diffgbm._util.errors import kept_warnings, known, warn
 from diffgbm._util.optional import need
 from diffgbm._util.types import Array
-from diffgbm.dask.boosting import (
-    Rows,
-    held_out_rows,
-    noisy_part,
-    residual_rows,
-    sampled_noisy,
-    train_noise,
-)
-from diffgbm.dask.first_stage import Table, check_plan, fit_first_stages
+from diffgbm.dask.boosting import held_out_rows, noise_table, noisy_part, sampled_noisy, train_noise
+from diffgbm.dask.first_stage import PartitionedTable, check_plan
 from diffgbm.dask.network import LEARNERS, TIME_OUT
 from diffgbm.dask.partitions import aligned, check_collection, pieces
 from diffgbm.dask.reading import encode, facts_of, whole_table
@@ -29,14 +22,15 @@ from diffgbm.data.response import ResponseTable
 from diffgbm.diffusion.recipe import Recipe, resolve
 from diffgbm.engine.stored import StoredBooster
 from diffgbm.estimators.diffgbm import DiffGBM
-from diffgbm.first_stage import MIN_ROWS, FittedFirstStage, Plan, plan_first_stage
+from diffgbm.first_stage import Plan, fit_first_stage, plan_first_stage
 from diffgbm.fitting.model import FittedModel
+from diffgbm.fitting.noise_table import NoiseTable
 from diffgbm.fitting.training import check_arguments, lightgbm_params, seed_integer
 
 VALIDATION_LIMIT = 100_000
 """Rows held out for early stopping, at most: more of them decide no better, and every worker holds all of them."""
 FARTHEST = 1000
-"""Rows of each partition among which the two that are farthest apart are looked for."""
+"""Rows of each partition that may be one of the two farthest apart."""
 
 
 def fit_on_cluster(
@@ -71,9 +65,9 @@ def fit_on_cluster(
     _check_options(params, plan, owner)
     worker_group = WorkerGroup.of(client, [facts[i].counted for i in filled], threads)
     starts = np.cumsum([0, *(f.n_rows for f in facts)])
-    for at, i in zip(worker_group.places, filled, strict=True):
+    for at, i in zip(worker_group.assigned, filled, strict=True):
         part = delayed(encode)(*(c[i] for c in columns), i, int(starts[i]), features, response, owner)
-        # a wish and no order: the user's own tasks must not be bound to a worker that may die
+        # a preference only: the user's own tasks must not be bound to a worker that may die
         worker_group.made.append(client.compute(part, workers=[at], allow_other_workers=True))
     return _fit_together(params, worker_group, [facts[i].counted for i in filled], features, response, plan)
 
@@ -86,16 +80,27 @@ def _fit_together(
     response: ResponseTable,
     plan: Plan,
 ) -> FittedModel:
-    """Train on the partitions that the crew has been asked to encode, of so many rows each."""
+    """Train on the partitions that the worker group has been asked to encode, of ``rows`` rows each."""
     seeds = np.random.SeedSequence(params["seed"]).spawn(5)
-    table = Table(worker_group, list(worker_group.made), rows, features.categorical, seeds[0])
+    table = PartitionedTable(
+        worker_group,
+        list(worker_group.made),
+        rows,
+        len(response.scale),
+        features.categorical,
+        seeds[0],
+        params["residualize_k_folds"],
+        params["residualize_repeats"],
+        _time_out(params),
+    )
     try:
         worker_group.wait(table.parts)
-        first_stage, own = _residuals(table, plan, params)
+        first_stage, stage_values = fit_first_stage(table, plan)
+        noise_tables = table.apply(noise_table, table.parts, stage_values, categorical=features.categorical)
         # a release may overtake the tasks that need what is released
-        worker_group.wait(own)
-        worker_group.keep_only(table.parts, own)
-        recipe, boosters = _noise_model(table, own, params, seeds[1:])
+        worker_group.wait(noise_tables)
+        worker_group.keep_only(table.parts, noise_tables)
+        recipe, boosters = _noise_model(table, noise_tables, params, seeds[1:])
     finally:
         worker_group.keep_only()
     mix, engine, n_jobs = params["bag_mix"], params["engine"], params["n_jobs"]
@@ -113,8 +118,8 @@ def _fit_alone(
     delayed = need("dask").delayed
     at = next(iter(threads))
     task = delayed(_fit_in_memory)(dict(params), *columns, cat_idx, threads[at])
-    model, told = client.compute(task, workers=[at], allow_other_workers=True).result()
-    for message in told:
+    model, messages = client.compute(task, workers=[at], allow_other_workers=True).result()
+    for message in messages:
         warn(message, stacklevel=5)
     return model
 
@@ -140,43 +145,29 @@ def _time_out(params: Mapping[str, Any]) -> int:
     return int((params["extra_lightgbm_params"] or {}).get("time_out", TIME_OUT))
 
 
-def _residuals(table: Table, plan: Plan, params: Mapping[str, Any]) -> tuple[FittedFirstStage | None, list[Future]]:
-    """Fit the guides; return them with the ``Rows`` of each partition."""
-    worker_group, nothing = table.worker_group, [None] * len(table.parts)
-    if plan == Plan(None, None, ()):
-        return None, worker_group.per_part(residual_rows, table.parts, nothing)
-    if sum(table.rows) < MIN_ROWS:
-        warn(
-            f"residualize and first_stage_features need at least {MIN_ROWS} rows and got {sum(table.rows)}: fitting "
-            "without them. Set residualize='off' to silence this.",
-            stacklevel=5,
-        )
-        return None, worker_group.per_part(residual_rows, table.parts, nothing)
-    first_stage, said = fit_first_stages(table, plan, params, _time_out(params))
-    return first_stage, worker_group.per_part(residual_rows, table.parts, said)
-
-
 def _noise_model(
-    table: Table, own: list[Future], params: Mapping[str, Any], seeds: Sequence[np.random.SeedSequence]
+    table: PartitionedTable,
+    noise_tables: list[Future],
+    params: Mapping[str, Any],
+    seeds: Sequence[np.random.SeedSequence],
 ) -> tuple[Recipe, tuple[StoredBooster, ...]]:
     """Train the noise model; ``seeds`` are those of the split, the two draws of noise and LightGBM."""
-    worker_group, recipe, n = table.worker_group, resolve(params), sum(table.rows)
+    recipe = resolve(params)
     if params["sde_initialize_from_data"]:
-        recipe = recipe.fitted_to(np.concatenate(worker_group.results(worker_group.per_part(_farthest, own))))
+        recipe = recipe.fitted_to(np.concatenate(table.gather(table.apply(_farthest, noise_tables))))
     patience = params["early_stopping_rounds"]
-    share = min(params["eval_percent"], VALIDATION_LIMIT / n) if patience else 0.0
+    share = min(params["eval_percent"], VALIDATION_LIMIT / table.n_rows) if patience else 0.0
     key = int(seeds[0].generate_state(1, np.uint64)[0])
-    numbers = range(len(own))
-    held_out = worker_group.per_part(held_out_rows, own, table.parts, share=share, hash_key=key)
+    numbers = range(len(noise_tables))
+    held_out = table.apply(held_out_rows, noise_tables, table.parts, share=share, hash_key=key)
     noise = {"share": share, "hash_key": key, "recipe": recipe, "repeats": params["n_repeats"], "seed": seeds[1]}
-    noisy = worker_group.per_part(noisy_part, own, table.parts, numbers, **noise)
+    noisy = table.apply(noisy_part, noise_tables, table.parts, numbers, **noise)
     size = table.shares(params["subsample_for_bin"], params["n_repeats"])
-    sample = worker_group.per_part(sampled_noisy, noisy, size, numbers, seed=seeds[3])
-    trained = worker_group.per_worker(
+    trained = table.worker_group.per_worker(
         train_noise,
         noisy,
         held_out=held_out,
-        sample=sample,
+        sample=table.apply(sampled_noisy, noisy, size, numbers, seed=seeds[3]),
         recipe=recipe,
         params=lightgbm_params(params, seed_integer(seeds[3]), 1),
         rounds=params["n_estimators"],
@@ -184,15 +175,15 @@ def _noise_model(
         repeats=params["n_repeats"],
         seed=seeds[2],
         categorical=table.categorical,
-        time_out=_time_out(params),
+        time_out=table.time_out,
     )
-    texts = worker_group.results(trained)[0]
+    texts = table.gather(trained)[0]
     return recipe, tuple(map(StoredBooster, texts))
 
 
-def _farthest(rows: Rows) -> Array:
-    """Return rows of residuals among which the extremes of the whole table must be (d = 1), or nearly so."""
-    r = rows.residuals
+def _farthest(table: NoiseTable) -> Array:
+    """Return residuals that include the extremes of the whole table (d = 1), or nearly so."""
+    r = table.residuals
     if r.shape[1] == 1:
         return r[[int(r.argmin()), int(r.argmax())]]
     return r[np.argsort(-np.linalg.norm(r - r.mean(axis=0), axis=1))[:FARTHEST]]

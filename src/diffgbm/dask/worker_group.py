@@ -65,7 +65,7 @@ class WorkerGroup:
     ----------
     client : distributed.Client
         To ask them.
-    places : tuple of str
+    assigned : tuple of str
         Address of the worker of each partition.
     threads : dict of int
         Threads of each worker.
@@ -76,7 +76,7 @@ class WorkerGroup:
     """
 
     client: Any
-    places: tuple[str, ...]
+    assigned: tuple[str, ...]
     threads: dict[str, int]
     born: dict[str, str]
     made: list[Future] = field(default_factory=list, repr=False)
@@ -92,11 +92,11 @@ class WorkerGroup:
     @property
     def workers(self) -> list[str]:
         """Addresses of the workers that hold partitions, in order."""
-        return list(dict.fromkeys(self.places))
+        return list(dict.fromkeys(self.assigned))
 
     def per_part(self, function: Callable[..., Any], *columns: Sequence[Any], **common: Any) -> list[Future]:
         """Call ``function`` for each partition, with its entries of ``columns``, where it is held."""
-        return [self.at(at, function, *row, **common) for at, *row in zip(self.places, *columns, strict=True)]
+        return [self.at(at, function, *row, **common) for at, *row in zip(self.assigned, *columns, strict=True)]
 
     def per_worker(
         self, function: Callable[..., Any], *columns: Sequence[Any], time_out: int = TIME_OUT, **common: Any
@@ -105,8 +105,8 @@ class WorkerGroup:
         links = self._links(time_out)
         futures = []
         for at in self.workers:
-            own = [[v for v, place in zip(column, self.places, strict=True) if place == at] for column in columns]
-            here = {"link": links.get(at), "threads": self.threads[at], "is_first": at == self.places[0]}
+            own = [[v for v, place in zip(column, self.assigned, strict=True) if place == at] for column in columns]
+            here = {"link": links.get(at), "threads": self.threads[at], "is_first": at == self.assigned[0]}
             futures.append(self.at(at, function, *own, **here, **common))
         return futures
 
@@ -127,8 +127,8 @@ class WorkerGroup:
     def split(self, futures: Sequence[Future], pick: Callable[[Any, int], Any]) -> list[Future]:
         """Return for each partition ``pick(result of its worker, number among that worker's partitions)``."""
         by_worker = dict(zip(self.workers, futures, strict=True))
-        number = [self.places[:i].count(at) for i, at in enumerate(self.places)]
-        return self.per_part(pick, [by_worker[at] for at in self.places], number)
+        number = [self.assigned[:i].count(at) for i, at in enumerate(self.assigned)]
+        return self.per_part(pick, [by_worker[at] for at in self.assigned], number)
 
     def results(self, futures: Sequence[Future]) -> list[Any]:
         """Wait for results and bring them here."""

@@ -48,9 +48,14 @@ class Moments:
         return Moments(weight, mean, squares)
 
     @property
+    def variance(self) -> Array:
+        """Variance ``S / W``, as of a whole population."""
+        return self.squares / self.weight
+
+    @property
     def std(self) -> Array:
-        """Standard deviation, as of a whole population."""
-        return np.sqrt(self.squares / self.weight)
+        """Standard deviation."""
+        return np.sqrt(self.variance)
 
 
 def merged(moments: Iterable[Moments]) -> Moments:

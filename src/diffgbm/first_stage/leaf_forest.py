@@ -104,6 +104,15 @@ def cross_fit_trees(task: Task, outputs: Array, n_trees: int, min_samples_leaf: 
     return CrossFitted(joined(parts), average, gained)
 
 
+def warmup() -> None:
+    """Compile the kernel by taking one row through one tree of one leaf."""
+    from diffgbm.first_stage._leaf_kernels import average_leaves
+
+    one, single = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.float32)
+    leaves, rows = np.zeros((1, 1), dtype=np.float32), np.zeros((1, 1), dtype=np.float32)
+    average_leaves(one, one - np.int32(1), single, one, one, leaves, rows, np.empty((1, 1)))
+
+
 def from_trees(dense: DenseTable, trees: Sequence[Any]) -> LeafForest:
     """Copy scikit-learn's fitted trees (``tree_``)."""
     return joined([_single(dense, tree) for tree in trees])

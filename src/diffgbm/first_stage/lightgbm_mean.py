@@ -9,9 +9,8 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-from numpy.typing import NDArray
 
-from diffgbm._util.types import Array
+from diffgbm._util.types import Array, Rows
 from diffgbm.data.blocks import BlockDataset, MatrixSequence, is_large_map, map_rows
 from diffgbm.data.splits import holdout
 from diffgbm.engine import TreeSum
@@ -64,7 +63,7 @@ class LightGBMMean:
 
     def cross_fit(self, task: Task) -> CrossFitted:
         """Fit one model for each fold and response."""
-        params, rounds, patience = _lightgbm_params(self.params, task.seed, task.n_jobs)
+        params, rounds, patience = first_stage_params(self.params, task.seed, task.n_jobs)
         data = _binned(task, params)
         clean = np.empty((task.repeats, *task.y.shape))
         models: list[list[lgb.Booster]] = [[] for _ in range(task.y.shape[1])]
@@ -92,7 +91,7 @@ def _binned(task: Task, params: dict[str, Any]) -> lgb.Dataset:
     return lgb.Dataset(task.X, free_raw_data=False, **options).construct()
 
 
-def _subset(task: Task, data: lgb.Dataset, rows: NDArray[np.intp], response: int) -> lgb.Dataset:
+def _subset(task: Task, data: lgb.Dataset, rows: Rows, response: int) -> lgb.Dataset:
     rows = np.sort(rows)
     part = data.subset(rows.tolist()).construct()
     part.set_label(task.y[rows, response])
@@ -101,18 +100,23 @@ def _subset(task: Task, data: lgb.Dataset, rows: NDArray[np.intp], response: int
     return part
 
 
-def _lightgbm_params(params: Mapping[str, Any], seed: int, n_jobs: int) -> tuple[dict[str, Any], int, int | None]:
+def regression_params(seed: int, threads: int) -> dict[str, Any]:
+    """Return the parameters of every booster: squared error, reproducible, silent."""
+    return {
+        "objective": "regression",
+        "verbosity": -1,
+        "num_threads": threads,
+        "seed": seed,
+        "deterministic": True,
+        "force_col_wise": True,
+    }
+
+
+def first_stage_params(params: Mapping[str, Any], seed: int, threads: int) -> tuple[dict[str, Any], int, int | None]:
     """Split the user's parameters into LightGBM's, the number of rounds and the patience."""
     rest = dict(params)
     rounds, patience = rest.pop("n_estimators"), rest.pop("early_stopping_rounds", None)
-    base = {
-        "objective": "regression",
-        "verbosity": -1,
-        "num_threads": n_jobs,
-        "seed": seed,
-        "deterministic": True,
-    }
-    return {**base, "force_col_wise": True, **rest}, rounds, patience
+    return {**regression_params(seed, threads), **rest}, rounds, patience
 
 
 def _train(

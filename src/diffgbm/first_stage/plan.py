@@ -23,13 +23,13 @@ class Plan:
         Its prediction is taken out of the response.
     scaled : FirstStage or None
         Its prediction of log |residual| divides what is left.
-    given : tuple of FirstStage
+    features : tuple of FirstStage
         Their predictions are columns for the noise model; the subtracted one may be among them.
     """
 
     subtracted: FirstStage | None
     scaled: FirstStage | None
-    given: tuple[FirstStage, ...]
+    features: tuple[FirstStage, ...]
 
 
 def plan_first_stage(residualize: Any, first_stage_features: Any, params: Mapping[str, Any] | None) -> Plan:
@@ -49,13 +49,13 @@ def plan_first_stage(residualize: Any, first_stage_features: Any, params: Mappin
         subtracted = by_name(residualize.removesuffix(SCALE))
         scaled = subtracted if residualize.endswith(SCALE) else None
     # "mean" is what is subtracted, whatever its kind
-    given = (
+    features = (
         subtracted
         if subtracted is not None and isinstance(item, str) and item == "mean"
         else _model(item, "first_stage_features", feature_names(), by_name)
         for item in _items(first_stage_features)
     )
-    return Plan(subtracted, scaled, tuple(given))
+    return Plan(subtracted, scaled, tuple(features))
 
 
 def _items(first_stage_features: Any) -> Sequence[Any]:

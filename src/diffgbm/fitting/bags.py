@@ -1,6 +1,6 @@
 """Bags: several noise models of the same rows, each with its own held-out rows and its own noise.
 
-Every row is held out by one bag, so that together they say of each row what a model that has not seen it would.
+Every row is held out by one bag: together they give each row the prediction of a model that has not seen it.
 """
 
 from __future__ import annotations
@@ -11,17 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm._util.types import Array, Rows
+from diffgbm._util.types import Rows
 from diffgbm.data.splits import Split
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.engine.stored import AnyBooster
-from diffgbm.fitting.boosting import NoisyRows, noisy_rows, train_boosters
+from diffgbm.fitting.boosting import train_boosters
+from diffgbm.fitting.noise_table import NoiseTable
 
 Tick = Callable[[float | None], None]
-
-VALIDATION_ROWS = 5000
-"""Noisy rows that decide when to stop. A small table's held-out rows are copied until there are so many: with one noisy
-copy of 64 rows the published recipe stops anywhere between 60 and 660 rounds."""
 
 
 @dataclass(frozen=True)
@@ -40,34 +37,9 @@ class Bag:
     held_out: Rows
 
 
-@dataclass(frozen=True)
-class NoiseTable:
-    """What a noise model learns from.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, p)
-        Encoded rows.
-    residuals : ndarray of shape (n, d)
-        Standardised responses, without what the guides explain.
-    weights : ndarray of shape (n,) or None
-        Weight of each row.
-    categorical : sequence of int
-        Categorical columns of ``X``.
-    given : ndarray of shape (n, k) or None
-        The guides' columns, if they are not among those of ``X``.
-    """
-
-    X: Array
-    residuals: Array
-    weights: Array | None
-    categorical: Sequence[int]
-    given: Array | None = None
-
-
 ORDERED = 1 << 27
-"""A table of more numbers (512 MB of float32) is read from its first row to its last. It may lie on disk, where another
-order would take a read for each row of each copy."""
+"""A table of more numbers (512 MB of float32) is read from its first row to its last. It may be on disk, where another
+order needs one read for each row of each copy."""
 
 
 def train_bag(
@@ -83,18 +55,14 @@ def train_bag(
 ) -> Bag:
     """Train one noise model; ``params`` are the estimator's arguments, ``seeds`` those of the two draws of noise.
 
-    ``stop`` is asked after each round; once it says yes the model is what it is by then.
+    ``stop`` is asked after each round; once it returns true the model keeps the rounds that it has.
     """
     train, held_out = split
     stopping = params["early_stopping_rounds"]
     repeats = params["n_repeats"]
-    valid = None
-    if stopping is not None and len(held_out):
-        copies = min(repeats, -(-VALIDATION_ROWS // len(held_out)))
-        valid = _noisy(table, recipe, held_out, copies, seeds[1])
     boosters = train_boosters(
-        _noisy(table, recipe, train, repeats, seeds[0]),
-        valid,
+        table.noisy_copies(train, recipe, repeats, seeds[0]),
+        None if stopping is None else table.validation_copies(held_out, recipe, repeats, seeds[1]),
         params=lightgbm,
         n_estimators=params["n_estimators"],
         early_stopping_rounds=stopping,
@@ -103,11 +71,3 @@ def train_bag(
         stop=stop,
     )
     return Bag(tuple(boosters), held_out)
-
-
-def _noisy(table: NoiseTable, recipe: Recipe, rows: Rows, repeats: int, seed: np.random.SeedSequence) -> NoisyRows:
-    # rows are looked up in the table when they are needed: it is not copied
-    chosen = None if len(rows) == len(table.X) and np.array_equal(rows, np.arange(len(rows))) else rows
-    weights = None if table.weights is None else table.weights[rows]
-    rng = np.random.default_rng(seed)
-    return noisy_rows(recipe, table.X, table.residuals[rows], weights, repeats, rng, chosen, table.given)

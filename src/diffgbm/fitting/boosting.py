@@ -1,8 +1,4 @@
-"""Noisy copies of the rows in, LightGBM boosters out, without ever tiling X.
-
-A training row is ``[c(t) y_t, x, time columns]`` with target ``a(t) y0 + b(t) z``. Only the times and the noise of the
-copies are kept in memory, and only until LightGBM has binned the rows, which are put together block by block.
-"""
+"""Noisy rows in, LightGBM boosters out: one for each response coordinate."""
 
 from __future__ import annotations
 
@@ -14,158 +10,29 @@ import lightgbm as lgb
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm._util.types import Array, Rows
-from diffgbm.data.blocks import BlockDataset, BlockSequence, block_length, ranges, take
-from diffgbm.diffusion.noise_levels import LOSS_WEIGHTINGS, NOISE_FEATURES
-from diffgbm.diffusion.recipe import Recipe
-from diffgbm.diffusion.targets import TargetPoint, target_at
-
-_TEMPORARIES = 16
-"""Numbers that a noisy row needs while its target is computed."""
+from diffgbm.data.blocks import BlockDataset
+from diffgbm.fitting.noisy_rows import NoisyRows, NoisyRowSequence
 
 
 @dataclass(frozen=True)
-class NoisyRows:
-    """``n_repeats`` noisy copies of m rows, row ``i`` of copy ``r`` at position ``r m + i``.
+class BinnedRows:
+    """Noisy rows as LightGBM holds them.
 
     Attributes
     ----------
-    recipe : Recipe
-        What is learned.
-    X : ndarray of shape (n, p)
-        The clean features, one copy.
-    y : ndarray of shape (m, d)
-        Standardised responses.
-    row_weights : ndarray of shape (m,) or None
-        Weight of each row.
-    times : ndarray of shape (n_repeats m,)
-        Time of each copy.
-    noise : ndarray of shape (n_repeats m, d)
-        Noise ``z`` of each copy.
-    chosen : ndarray of shape (m,) or None
-        Rows of ``X`` that are learned from; ``None`` is all of them.
-    given : ndarray of shape (n, k) or None
-        Further columns of the rows of ``X``.
+    data : lightgbm.Dataset
+        Binned rows.
+    labels : list of ndarray of float32
+        Targets of each response, d of length n; each is emptied once LightGBM has it.
     """
 
-    recipe: Recipe
-    X: Array
-    y: Array
-    row_weights: Array | None
-    times: Array
-    noise: Array
-    chosen: Rows | None = None
-    given: Array | None = None
+    data: lgb.Dataset
+    labels: list[NDArray[np.float32]]
 
-    def __len__(self) -> int:
-        return len(self.times)
-
-    @property
-    def states(self) -> Array:
-        """``c(t) y_t`` of all copies: shape (n_repeats m, d)."""
-        return self._all(self.states_at, self.y.shape[1:])
-
-    @property
-    def columns(self) -> Array:
-        """Time columns of all copies: shape (n_repeats m, q)."""
-        return self.columns_at(np.arange(len(self)))
-
-    @property
-    def targets(self) -> Array:
-        """What the trees regress on: shape (n_repeats m, d)."""
-        return self._all(self.targets_at, self.y.shape[1:])
-
-    @property
-    def weights(self) -> Array | None:
-        """Weight of each copy: shape (n_repeats m,), or ``None`` if all are equal."""
-        if self.row_weights is None and self.weights_at(np.arange(min(1, len(self)))) is None:
-            return None
-        return self._all(self.weights_at, ())
-
-    def labels(self) -> list[NDArray[np.float32]]:
-        """Return the targets as LightGBM keeps them: d arrays of length ``n_repeats m``."""
-        found = [np.empty(len(self), dtype=np.float32) for _ in range(self.y.shape[1])]
-        for part in ranges(len(self), block_length(_TEMPORARIES)):
-            targets = self.targets_at(np.arange(part.start, part.stop))
-            for own, values in zip(found, targets.T, strict=True):
-                own[part] = values
-        return found
-
-    def states_at(self, position: Rows) -> Array:
-        """``c(t) y_t`` at some positions (k,): shape (k, d)."""
-        point = self._point(position)
-        y0 = self.y[position % len(self.y)]
-        return point.feature_scale * (point.path.alpha * y0 + point.path.beta * self.noise[position])
-
-    def columns_at(self, position: Rows) -> Array:
-        """Time columns at some positions (k,): shape (k, q)."""
-        t = self.times[position]
-        return NOISE_FEATURES[self.recipe.noise_features](t, self.recipe.path.at(t))
-
-    def targets_at(self, position: Rows) -> Array:
-        """Targets at some positions (k,): shape (k, d)."""
-        return self._point(position).of(self.y[position % len(self.y)], self.noise[position])
-
-    def weights_at(self, position: Rows) -> Array | None:
-        """Weights at some positions (k,), or ``None`` if all are equal."""
-        level = LOSS_WEIGHTINGS[self.recipe.loss_weighting](self._point(position), self.recipe.min_snr_gamma)
-        if self.row_weights is None:
-            return None if level is None else level[:, 0]
-        own = self.row_weights[position % len(self.y)]
-        return own * (1.0 if level is None else level[:, 0])
-
-    def features_at(self, position: Rows) -> list[NDArray[Any]]:
-        """Return the clean columns at some positions (k,): ``x``, and what else is given of the row."""
-        rows = position % len(self.y)
-        rows = rows if self.chosen is None else self.chosen[rows]
-        return [take(self.X, rows), *([] if self.given is None else [self.given[rows]])]
-
-    def _point(self, position: Rows) -> TargetPoint:
-        t = self.times[position][:, None]
-        return target_at(self.recipe.target, self.recipe.path, t, self.recipe.sigma_data)
-
-    def _all(self, function: Callable[[Rows], Array | None], shape: tuple[int, ...]) -> Array:
-        found = np.empty((len(self), *shape))
-        for part in ranges(len(self), block_length(_TEMPORARIES)):
-            found[part] = function(np.arange(part.start, part.stop))
-        return found
-
-
-def noisy_rows(
-    recipe: Recipe,
-    X: Array,
-    y: Array,
-    weights: Array | None,
-    n_repeats: int,
-    rng: np.random.Generator,
-    chosen: Rows | None = None,
-    given: Array | None = None,
-) -> NoisyRows:
-    """Draw the noise model's training data from standardised responses ``y`` (m, d) of the chosen rows of ``X``."""
-    n = n_repeats * len(y)
-    times = recipe.times.draw(n, recipe.path, rng)
-    return NoisyRows(recipe, X, y, weights, times, rng.standard_normal((n, y.shape[1])), chosen, given)
-
-
-class _RowSequence(BlockSequence):
-    """LightGBM's view of noisy rows: states, features, time columns."""
-
-    def __init__(self, noisy: NoisyRows) -> None:
-        self._noisy = noisy
-        given = 0 if noisy.given is None else noisy.given.shape[1]
-        q = noisy.columns_at(np.arange(0)).shape[1]
-        super().__init__(len(noisy), noisy.y.shape[1] + noisy.X.shape[1] + given + q)
-
-    def rows(self, position: Rows) -> Array:
-        """Put rows together."""
-        noisy = self._noisy
-        parts = [noisy.states_at(position), *noisy.features_at(position), noisy.columns_at(position)]
-        found, first = np.empty((len(position), self.width)), 0
-        for part in parts:
-            last = first + part.shape[1]
-            found[:, first:last] = part
-            first = last
-        return found
+    def set_response(self, j: int) -> None:
+        """Hand response ``j`` to LightGBM, which copies it twice; one copy is enough."""
+        self.data.set_label(self.labels[j])
+        self.labels[j] = self.data.label = np.empty(0, dtype=np.float32)
 
 
 def train_boosters(
@@ -179,63 +46,85 @@ def train_boosters(
     tick: Callable[[float | None], None],
     stop: Callable[[], bool] | None = None,
 ) -> list[lgb.Booster]:
+    """Bin noisy rows and fit one booster for each response coordinate; ``categorical`` are columns of ``X``.
+
+    The other parameters are those of ``boost``.
+    """
+    cats = categorical_columns(train, categorical)
+    binned = bin_rows(train, params, cats)
+    held_out = None if valid is None else bin_rows(valid, params, cats, reference=binned.data)
+    # times and noise are binned by now
+    del train, valid
+    return boost(
+        binned,
+        held_out,
+        params=params,
+        n_estimators=n_estimators,
+        early_stopping_rounds=early_stopping_rounds,
+        tick=tick,
+        stop=stop,
+    )
+
+
+def boost(
+    train: BinnedRows,
+    valid: BinnedRows | None,
+    *,
+    params: dict[str, Any],
+    n_estimators: int,
+    early_stopping_rounds: int | None,
+    tick: Callable[[float | None], None] = lambda loss: None,
+    stop: Callable[[], bool] | None = None,
+) -> list[lgb.Booster]:
     """Fit one booster for each response coordinate; each sees the whole noisy response.
 
     Parameters
     ----------
-    train, valid : NoisyRows
+    train, valid : BinnedRows
         Training rows, and those that decide when to stop.
     params : dict
         LightGBM's parameters.
     n_estimators, early_stopping_rounds : int
         Rounds at most, and how many without improvement end them.
-    categorical : sequence of int
-        Categorical columns of ``X``.
     tick : callable
         Called with the current validation loss after each round, and with ``None`` when a booster is done.
     stop : callable, optional
-        Asked after each round; once it says yes, a booster keeps the rounds that it has.
+        Asked after each round; once it returns true, a booster keeps the rounds that it has.
     """
-    cats = [train.y.shape[1] + j for j in categorical]
-    data, labels = _dataset(train, params, cats)
-    held_out, valid_labels = (None, None) if valid is None else _dataset(valid, params, cats, reference=data)
-    # times and noise are binned by now
-    del train, valid
     boosters = []
-    for j in range(len(labels)):
-        _set_label(data, labels, j)
+    for j in range(len(train.labels)):
+        train.set_response(j)
         callbacks: list[Callable[..., Any]] = [_ticker(tick, stop)]
         valid_sets = []
-        if held_out is not None and valid_labels is not None:
-            _set_label(held_out, valid_labels, j)
-            valid_sets = [held_out]
+        if valid is not None:
+            valid.set_response(j)
+            valid_sets = [valid.data]
             assert early_stopping_rounds is not None
             callbacks.append(lgb.early_stopping(early_stopping_rounds, verbose=False))
-        boosters.append(lgb.train(params, data, n_estimators, valid_sets=valid_sets, callbacks=callbacks))
+        boosters.append(lgb.train(params, train.data, n_estimators, valid_sets=valid_sets, callbacks=callbacks))
         tick(None)
     return boosters
 
 
-def _dataset(
+def categorical_columns(noisy: NoisyRows, categorical: Sequence[int]) -> list[int]:
+    """Return where categorical columns of ``X`` are in a noisy row: after the states."""
+    return [noisy.y.shape[1] + j for j in categorical]
+
+
+def bin_rows(
     rows: NoisyRows, params: dict[str, Any], categorical: list[int], reference: lgb.Dataset | None = None
-) -> tuple[lgb.Dataset, list[NDArray[np.float32]]]:
-    """Bin rows; return them with the labels of each response, d of length n."""
+) -> BinnedRows:
+    """Bin noisy rows, by the bins of ``reference`` if there is one; ``categorical`` are columns of a noisy row."""
     labels = rows.labels()
     data = BlockDataset(
-        _RowSequence(rows),
+        NoisyRowSequence(rows),
         label=labels[0],
         weight=rows.weights,
         params=params,
         categorical_feature=categorical,
         reference=reference,
     ).construct()
-    return data, labels
-
-
-def _set_label(data: lgb.Dataset, labels: list[NDArray[np.float32]], response: int) -> None:
-    """Hand a response over to LightGBM, which copies it twice; one copy is enough."""
-    data.set_label(labels[response])
-    labels[response] = data.label = np.empty(0, dtype=np.float32)
+    return BinnedRows(data, labels)
 
 
 def _ticker(tick: Callable[[float | None], None], stop: Callable[[], bool] | None) -> Callable[[Any], None]:

@@ -1,4 +1,4 @@
-"""A fitted model: everything that was learned, as one value that can draw."""
+"""A fitted model: everything that was learned, as one value that can sample."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class FittedModel:
     ----------
     features, response : FeatureTable, ResponseTable
         How the user's tables are read and written.
-    guide : Guide or None
-        What was taken out of the response first.
+    first_stage : FittedFirstStage or None
+        What was taken out of the response first, and features for the noise model.
     recipe : Recipe
         What the boosters learned, and how it is sampled.
     bags : tuple of tuple of Booster
@@ -60,7 +60,7 @@ class FittedModel:
         object.__setattr__(self, "engine", engine)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # the engine is made from the boosters: it is not stored twice
+        # the engine is made from the boosters, so it is not stored
         return FittedModel, tuple(getattr(self, f.name) for f in fields(self) if f.init)
 
     @property
@@ -81,7 +81,7 @@ class FittedModel:
     def distribution(
         self, X: Array, sampler: Sampler, n_points: int, index: Any = None, threads: int = 1, verbose: int = 0
     ) -> Distribution:
-        """Predictive laws of encoded rows ``X`` (n, p), as ``n_points`` evenly spread points carried to the data."""
+        """Predictive distributions of encoded rows ``X`` (n, p), each of ``n_points`` transported quadrature points."""
         return self.distributions_of(self.points(X, sampler, n_points, threads, verbose), index)
 
     def points(
@@ -91,11 +91,16 @@ class FittedModel:
         n_points: int,
         threads: int = 1,
         verbose: int = 0,
-        said: FirstStageValues | None = None,
+        stage_values: FirstStageValues | None = None,
     ) -> Array:
-        """Carry ``n_points`` evenly spread points to the laws of encoded rows ``X`` (n, p): shape (n, n_points, d).
+        """Transport ``n_points`` quadrature points to the predictive distributions of encoded rows ``X`` (n, p).
 
-        A scalar state meets evenly spread noise as well; several responses share random noise between rows.
+        A scalar state gets low-discrepancy noise too; several responses share random noise between rows.
+
+        Returns
+        -------
+        ndarray of shape (n, n_points, d)
+            Points in the user's units.
         """
         points = np.empty((len(X), n_points, self.n_responses))
 
@@ -104,22 +109,24 @@ class FittedModel:
 
         start = normal_points(n_points, self.n_responses)
         draws = Draws(n_points, key=0, start=start, shared=True, spread=self.n_responses == 1)
-        self.integrate(X, self.recipe.steps(sampler), draws, threads, verbose, receive, said)
+        self.integrate(X, self.recipe.steps(sampler), draws, threads, verbose, receive, stage_values)
         return points
 
     def distributions_of(self, points: Array, index: Any = None) -> Distribution:
-        """Make laws of points (n, n_points, d)."""
+        """Make predictive distributions of points (n, n_points, d)."""
         if self.response.is_1d:
             return PredictiveDistribution.from_points(points[:, :, 0], self.response_names[0], index)
         return JointDistribution(points, self.response_names, index)
 
-    def with_first_stage(self, X: Array, said: FirstStageValues | None = None) -> tuple[Array, FirstStageValues | None]:
-        """Return encoded rows with the guides' columns, and what the guides say (or ``said``, if it is given)."""
-        if said is None and self.first_stage is not None:
-            said = self.first_stage.values(X)
-        if said is not None and said.features.shape[1]:
-            X = np.hstack([X, said.features])
-        return X, said
+    def with_first_stage(
+        self, X: Array, stage_values: FirstStageValues | None = None
+    ) -> tuple[Array, FirstStageValues | None]:
+        """Return encoded rows with the first-stage features, and the first-stage values (or ``stage_values``)."""
+        if stage_values is None and self.first_stage is not None:
+            stage_values = self.first_stage.values(X)
+        if stage_values is not None and stage_values.features.shape[1]:
+            X = np.hstack([X, stage_values.features])
+        return X, stage_values
 
     @property
     def response_names(self) -> tuple[str, ...]:
@@ -136,20 +143,20 @@ class FittedModel:
         threads: int,
         verbose: int,
         receive: Callable[[slice, Array], None],
-        said: FirstStageValues | None = None,
+        stage_values: FirstStageValues | None = None,
     ) -> None:
         """Integrate ``steps`` for encoded rows ``X`` (n, p), block by block, ``threads`` blocks at a time.
 
         ``receive(rows, values)`` gets the samples (rows, n_samples, d) of each block in the user's units, from
-        several threads at once. ``said`` replaces what the guide says of the rows.
+        several threads at once. ``stage_values`` replace those that the first-stage models predict.
         """
         integrator = self.engine.prepare(steps)
-        # LightGBM brings threads of its own; the collapsed tables are integrated by ours
+        # LightGBM starts its own threads; the collapsed tables are integrated by ours
         threads = 1 if isinstance(self.engine, LightGBMEngine) else threads
 
         def work(first: int, last: int) -> None:
             rows = np.ascontiguousarray(X[first:last], dtype=np.float64)
-            rows, values = self.with_first_stage(rows, None if said is None else said[first:last])
+            rows, values = self.with_first_stage(rows, None if stage_values is None else stage_values[first:last])
             states = integrator(rows, replace(draws, first_row=draws.first_row + first))
             if values is not None:
                 states = values.location[:, None] + values.scale[:, None] * states

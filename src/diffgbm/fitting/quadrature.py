@@ -1,4 +1,4 @@
-"""Points spread evenly over the standard normal law."""
+"""Quadrature points of the standard normal distribution."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from diffgbm._util.types import Array
 
 
 def normal_points(n: int, d: int) -> Array:
-    r"""Return ``n`` points in ``d`` dimensions whose averages are close to those of the normal law.
+    r"""Return ``n`` points in ``d`` dimensions whose averages are close to normal expectations.
 
     One dimension: the midpoints :math:`\Phi^{-1}((i + \tfrac12)/n)`. Several: a Sobol sequence with a fixed
     scrambling. Either way the same points for the same ``(n, d)``.

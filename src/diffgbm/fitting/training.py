@@ -1,4 +1,4 @@
-"""From the estimator's arguments and the user's table to a fitted model: table -> guide -> boosters."""
+"""From the estimator's arguments and the user's table to a fitted model: table -> first stage -> boosters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diffgbm._util.errors import check_count, known
 from diffgbm._util.parallel import n_threads, one_blas_thread
@@ -22,8 +21,10 @@ from diffgbm.diffusion.sampler import Sampler
 from diffgbm.distributions import Distribution
 from diffgbm.engine.factory import Kind, Mix
 from diffgbm.first_stage import FirstStageValues, Task, fit_first_stage, n_fits, plan_first_stage
-from diffgbm.fitting.bags import ORDERED, Bag, NoiseTable, Tick, train_bag
+from diffgbm.first_stage.lightgbm_mean import regression_params
+from diffgbm.fitting.bags import ORDERED, Bag, Tick, train_bag
 from diffgbm.fitting.model import FittedModel
+from diffgbm.fitting.noise_table import NoiseTable
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class TrainingTable:
     weights: Array | None
     observed: Array
 
-    def part(self, rows: NDArray[np.intp]) -> TrainingTable:
-        """Take some of the rows; how the table was read stays what it was."""
+    def part(self, rows: Rows) -> TrainingTable:
+        """Return some of the rows, read as the whole table was."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, X=self.X[rows], y=self.y[rows], weights=weights, observed=self.observed[rows])
 
@@ -63,7 +64,7 @@ def read_table(X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any
     weights = None if sample_weight is None else read_weights(sample_weight, matrix)
     response, standard = ResponseTable.learn(y, weights, len(matrix))
     observed = read_response(y)[1].reshape(standard.shape)
-    if weights is not None and not np.all(weights > 0.0):  # a row of no weight is a row that is not there
+    if weights is not None and not np.all(weights > 0.0):  # rows of no weight are left out
         counted = weights > 0.0
         matrix, standard, weights, observed = matrix[counted], standard[counted], weights[counted], observed[counted]
     if len(matrix) < 2:
@@ -94,12 +95,10 @@ def fit_model(
     )
     fits, rounds, n_bags = n_fits(plan, task), params["n_estimators"], params["n_bags"]
     with progress_bar(fits + n_bags * table.y.shape[1] * rounds, "fit", params["verbose"], "round") as bar:
-        first_stage, said = fit_first_stage(replace(task, tick=bar.update), plan)
-        residuals = (table.y - said.location) / said.scale
+        first_stage, stage_values = fit_first_stage(replace(task, tick=bar.update), plan)
+        noise_table = NoiseTable.of(table.X, table.y, table.weights, table.features.categorical, stage_values)
         if params["sde_initialize_from_data"]:
-            recipe = recipe.fitted_to(residuals)
-        given = said.features if said.features.shape[1] else None
-        noise_table = NoiseTable(table.X, residuals, table.weights, table.features.categorical, given)
+            recipe = recipe.fitted_to(noise_table.residuals)
         bags = train_bags(params, noise_table, recipe, seeds[1:], threads, _round_counter(bar, fits, rounds))
     model = FittedModel(
         table.features,
@@ -111,38 +110,39 @@ def fit_model(
         params["engine"],
         params["n_jobs"],
     )
-    return model, Training(table.X, said, tuple(bag.held_out for bag in bags))
+    return model, Training(table.X, stage_values, tuple(bag.held_out for bag in bags))
 
 
 @dataclass(frozen=True)
 class Training:
-    """What is known of the training rows after fitting.
+    """The training rows after fitting.
 
     Attributes
     ----------
     X : ndarray of shape (n, p)
         Encoded rows of positive weight.
-    said : GuideValues
-        What the guides say of them, out of fold.
+    stage_values : FirstStageValues
+        Out-of-fold values of the first-stage models.
     held_out : tuple of ndarray of int
         The rows that each bag has not learned from.
     """
 
     X: Array
-    said: FirstStageValues
+    stage_values: FirstStageValues
     held_out: tuple[Rows, ...]
 
 
 OOB_POINTS = 100
-"""Points of an out-of-bag law: 800 bytes a row."""
+"""Points of an out-of-bag distribution: 800 bytes a row."""
 
 
 def out_of_bag_distributions(model: FittedModel, training: Training, sampler: Sampler, threads: int) -> Distribution:
-    """Predictive laws of the training rows, each from the bag that has not seen it."""
+    """Predictive distributions of the training rows, each from the bag that has not seen it."""
     points = np.empty((len(training.X), OOB_POINTS, model.n_responses))
     for bag, rows in zip(model.bags, training.held_out, strict=True):
         alone = replace(model, bags=(bag,))
-        points[rows] = alone.points(training.X[rows], sampler, OOB_POINTS, threads, said=training.said[rows])
+        stage_values = training.stage_values[rows]
+        points[rows] = alone.points(training.X[rows], sampler, OOB_POINTS, threads, stage_values=stage_values)
     return model.distributions_of(points)
 
 
@@ -165,7 +165,7 @@ def train_bags(
         table.X.size > ORDERED,
     )
     # one bag uses the seeds themselves, several those spawned from them
-    own = [seeds[1:]] if n_bags == 1 else list(zip(*(seed.spawn(len(parts)) for seed in seeds[1:]), strict=True))
+    per_bag = [seeds[1:]] if n_bags == 1 else list(zip(*(seed.spawn(len(parts)) for seed in seeds[1:]), strict=True))
     return [
         train_bag(
             table,
@@ -176,14 +176,14 @@ def train_bags(
             seeds=seed[:2],
             tick=tick,
         )
-        for part, seed in zip(parts, own, strict=True)
+        for part, seed in zip(parts, per_bag, strict=True)
     ]
 
 
 def lightgbm_params(params: Mapping[str, Any], seed: int, threads: int) -> dict[str, Any]:
     """Return LightGBM's own parameters for the estimator's arguments."""
     return {
-        "objective": "regression",
+        **regression_params(seed, threads),
         "num_leaves": params["num_leaves"],
         "max_depth": params["max_depth"],
         "learning_rate": params["learning_rate"],
@@ -192,11 +192,6 @@ def lightgbm_params(params: Mapping[str, Any], seed: int, threads: int) -> dict[
         "min_data_in_leaf": params["min_child_samples"],
         "bagging_fraction": params["subsample"],
         "bagging_freq": params["subsample_freq"],
-        "num_threads": threads,
-        "seed": seed,
-        "deterministic": True,
-        "force_col_wise": True,
-        "verbosity": -1,
         **(params["extra_lightgbm_params"] or {}),
     }
 
@@ -218,7 +213,7 @@ _COUNTS = {
 
 
 def check_arguments(params: Mapping[str, Any]) -> None:
-    """Check what LightGBM and numpy would only complain about in their own words."""
+    """Check arguments whose errors LightGBM and numpy would report less clearly."""
     plan_first_stage(params["residualize"], params["first_stage_features"], None)
     known("engine", params["engine"], get_args(Kind))
     known("bag_mix", params["bag_mix"], get_args(Mix))
@@ -241,7 +236,7 @@ def check_arguments(params: Mapping[str, Any]) -> None:
 
 
 def seed_integer(seed: np.random.SeedSequence) -> int:
-    """Make 31 bits of a seed sequence, for LightGBM and scikit-learn."""
+    """Return 31 bits of a seed sequence, for LightGBM and scikit-learn."""
     return int(seed.generate_state(1)[0] >> 1)
 
 

@@ -21,7 +21,7 @@ from diffgbm.persistence.predictors import PREDICTORS, common_columns
 from diffgbm.persistence.store import Kind, Part, Reader, Writer
 from diffgbm.persistence.values import Stored, list_of, mapping, number, numbers, one_of
 
-_RESIDUALS = ("centre", "spread", "scale_floor", "shrink")
+_RESIDUALS = ("centre", "residual_scale", "scale_floor", "shrink")
 
 
 def write_first_stage(first_stage: FittedFirstStage, writer: Writer) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def write_first_stage(first_stage: FittedFirstStage, writer: Writer) -> dict[str
     return {
         "location": writer.put(first_stage.location),
         "log_scale": writer.put(first_stage.log_scale),
-        "given": [writer.put(predictor) for predictor in first_stage.given],
+        "features": [writer.put(predictor) for predictor in first_stage.features],
         **{name: getattr(first_stage, name).tolist() for name in _RESIDUALS},
     }
 
@@ -37,7 +37,7 @@ def write_first_stage(first_stage: FittedFirstStage, writer: Writer) -> dict[str
 def read_first_stage(stored: Stored, reader: Reader) -> Part:
     """Read guides."""
     location, log_scale = (reader.maybe(stored[name], PREDICTORS) for name in ("location", "log_scale"))
-    given = [reader.part(i, PREDICTORS) for i in list_of(stored, "given", int)]
+    given = [reader.part(i, PREDICTORS) for i in list_of(stored, "features", int)]
     centre = numbers(stored, "centre")
     arrays = [numbers(stored, name, len(centre)) for name in _RESIDUALS]
     taken = [part for part in (location, log_scale) if part is not None]

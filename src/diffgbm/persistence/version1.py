@@ -39,8 +39,9 @@ def _first_stage(stored: Stored, columns: int) -> list[dict[str, Any]]:
         "kind": "first_stage",
         "location": 2,
         "log_scale": 3 if scale else None,
-        "given": [],
-        **{name: stored[name] for name in ("centre", "spread", "scale_floor")},
+        "features": [],
+        **{name: stored[name] for name in ("centre", "scale_floor")},
+        "residual_scale": stored["spread"],
         "shrink": [1.0] * len(numbers(stored, "centre")),
     }
     return [*averages, first_stage]
