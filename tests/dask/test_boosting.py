@@ -8,20 +8,21 @@ pytest.importorskip("distributed")
 from diffgbm import DiffGBM
 from diffgbm.dask.boosting import (
     Folds,
-    Rows,
     cross_fit,
     held_out_rows,
+    noise_table,
     noisy_part,
-    residual_rows,
     sampled_noisy,
     sampled_part,
     train_noise,
 )
-from diffgbm.dask.network import Link, is_at_work, linked
 from diffgbm.dask.reading import Part
 from diffgbm.data.splits import hashed_folds
 from diffgbm.engine.stored import text_of
-from diffgbm.fitting.boosting import NoisyRows, noisy_rows, train_boosters
+from diffgbm.first_stage.assembly import no_first_stage_values
+from diffgbm.fitting.boosting import train_boosters
+from diffgbm.fitting.noise_table import joined
+from diffgbm.fitting.noisy_rows import NoisyRows
 from diffgbm.fitting.training import lightgbm_params
 from tests.conftest import TINY, toy
 
@@ -38,7 +39,7 @@ def parts(n=300, cut=120, d=2):
 
 
 def trees(text):
-    """What decides predictions; the text before it tells of the bins, too."""
+    """The lines that decide predictions; the text before them depends on the bins, too."""
     kept = ("split_feature", "threshold", "decision_type", "leaf_value", "cat_threshold")
     return [line for line in text.splitlines() if line.startswith(kept)]
 
@@ -46,12 +47,12 @@ def trees(text):
 @pytest.mark.parametrize("stopping", [None, 3])
 def test_noise_models_are_those_of_the_same_noisy_rows_in_memory(stopping):
     recipe = DiffGBM.flow().recipe
-    own = [residual_rows(part, None) for part in parts()]
+    tables = [noise_table(part, no_first_stage_values(part.y), [1]) for part in parts()]
     share = 0.2 if stopping else 0.0
     chosen = {"share": share, "hash_key": 5}
-    held = [held_out_rows(rows, part, **chosen) for rows, part in zip(own, parts(), strict=True)]
+    held = [held_out_rows(rows, part, **chosen) for rows, part in zip(tables, parts(), strict=True)]
     noise = {**chosen, "recipe": recipe, "repeats": 3, "seed": SEED}
-    noisy = [noisy_part(rows, part, i, **noise) for i, (rows, part) in enumerate(zip(own, parts(), strict=True))]
+    noisy = [noisy_part(rows, part, i, **noise) for i, (rows, part) in enumerate(zip(tables, parts(), strict=True))]
     kept = 300 - sum(len(rows.X) for rows in held)
     assert sum(len(n) for n in noisy) == 3 * kept
     assert (kept < 300) == bool(stopping)
@@ -63,10 +64,8 @@ def test_noise_models_are_those_of_the_same_noisy_rows_in_memory(stopping):
     )
     whole, valid = _together(noisy), None
     if stopping:
-        rows = Rows(*(np.concatenate([getattr(r, name) for r in held]) for name in ("X", "residuals", "weights")))
-        copies = min(3, -(-5000 // len(rows.X)))
-        rng = np.random.default_rng(SEED)
-        valid = noisy_rows(recipe, rows.X, rows.residuals, rows.weights, copies, rng)
+        table = joined(held)
+        valid = table.validation_copies(np.arange(len(table.X)), recipe, 3, SEED)
     expected = train_boosters(
         whole,
         valid,
@@ -90,15 +89,15 @@ def _together(noisy):
 
 
 def test_cross_fitted_models_have_not_seen_the_rows_that_they_predict():
-    table, dealt = parts(), Folds(3, (11, 12))
+    table, folds = parts(), Folds(3, (11, 12))
     sample = [sampled_part(part, 50, i, SEED) for i, part in enumerate(table)]
     assert [s.shape for s in sample] == [(50, 3), (50, 3)]
     lightgbm = {"verbosity": -1, "objective": "regression", "deterministic": True, "force_col_wise": True}
-    here = {"sample": sample, "dealt": dealt, "params": lightgbm, "rounds": 5, "categorical": [1], "link": None}
+    here = {"sample": sample, "folds": folds, "params": lightgbm, "rounds": 5, "categorical": [1], "link": None}
     fitted = cross_fit(table, [part.y for part in table], threads=1, is_first=True, **here)
     assert [len(own) for own in fitted.texts] == [6, 6]
     assert [c.shape for c in fitted.clean] == [(2, 120, 2), (2, 180, 2)]
-    # a response that changes in the rows of one fold changes what is said of all rows but these
+    # a response that changes in the rows of one fold changes the predictions of all other rows
     out = [hashed_folds(part.positions, 3, 11) == 1 for part in table]
     changed = [np.where(mask[:, None], -part.y, part.y) for mask, part in zip(out, table, strict=True)]
     again = cross_fit(table, changed, threads=1, is_first=False, **here)
@@ -106,19 +105,3 @@ def test_cross_fitted_models_have_not_seen_the_rows_that_they_predict():
     for before, after, mask in zip(fitted.clean, again.clean, out, strict=True):
         np.testing.assert_array_equal(before[0, mask], after[0, mask])
         assert (before[0, ~mask] != after[0, ~mask]).mean() > 0.9
-
-
-def test_a_process_is_in_one_network_at_a_time():
-    with linked(None) as alone:
-        assert alone == {}
-        assert not is_at_work()
-    with pytest.raises(RuntimeError, match="another fit is training on this worker"):
-        _enter_twice()
-    assert not is_at_work()
-
-
-def _enter_twice():
-    from diffgbm.dask import network
-
-    with network._AT_WORK, linked(Link(("127.0.0.1:1", "127.0.0.1:2"), 1)):
-        raise AssertionError("two networks in one process")

@@ -1,18 +1,14 @@
 """Lazy answers are the local model's, partition by partition; Dask's synchronous scheduler computes them here."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.exceptions import NotFittedError
 
 pytest.importorskip("distributed")
 import dask.array as da
 import dask.dataframe as dd
 
 import dask
-from diffgbm import DiffGBM, load
 from diffgbm.dask import DaskDiffGBM
 from tests.conftest import tiny, toy
 
@@ -182,44 +178,3 @@ def test_scores_of_frames_have_their_labels(framed):
     y = pd.Series(y, index=X.index, name="price")
     found = DaskDiffGBM.from_local(framed).crps(dd.from_pandas(X, npartitions=3), dd.from_pandas(y, npartitions=3))
     pd.testing.assert_series_equal(found.compute(), framed.crps(X, y))
-
-
-def test_conversion_both_ways_files_and_pickles(flow_model, tmp_path):
-    X = toy(ROWS, seed=1)[0]
-    spread = DaskDiffGBM.from_local(flow_model)
-    back = spread.to_local()
-    assert type(back) is DiffGBM
-    assert back.get_params() == flow_model.get_params()
-    assert back.model_ is flow_model.model_
-    flow_model.save(tmp_path / "local.dgbm")
-    spread.save(tmp_path / "spread.dgbm")
-    assert (tmp_path / "local.dgbm").read_bytes() == (tmp_path / "spread.dgbm").read_bytes()
-    loaded = load(tmp_path / "spread.dgbm")
-    assert type(loaded) is DiffGBM
-    rows = cut(X, CUTS[1])
-    for model in (DaskDiffGBM.from_local(loaded), pickle.loads(pickle.dumps(spread))):
-        np.testing.assert_array_equal(model.predict(rows).compute(), flow_model.predict(X))
-
-
-def test_named_recipes_make_the_class_itself():
-    assert type(DaskDiffGBM.flow(seed=1)) is DaskDiffGBM
-    assert DaskDiffGBM.score_plus().get_params() == DiffGBM.score_plus().get_params()
-
-
-def test_mistakes_are_told_at_once(flow_model, framed):
-    X = cut(toy(ROWS, seed=1)[0], CUTS[1])
-    with pytest.raises(NotFittedError):
-        DaskDiffGBM().predict(X)
-    with pytest.raises(NotFittedError):
-        DaskDiffGBM().save("nowhere")
-    model = DaskDiffGBM.from_local(flow_model)
-    with pytest.raises(TypeError, match=r"reads Dask arrays and frames; got X of type numpy.ndarray"):
-        model.predict(toy(ROWS)[0])
-    with pytest.raises(TypeError, match="got X of type list"):
-        model.sample([[1.0]], 3)
-    with pytest.raises(ValueError, match="X has 2 features, but DiffGBM is expecting 3"):
-        model.predict(X[:, :2])
-    with pytest.raises(ValueError, match="n_samples must be an integer >= 1"):
-        model.sample(X, 0)
-    with pytest.raises(ValueError, match="unseen at fit time"):
-        DaskDiffGBM.from_local(framed).predict_std(dd.from_pandas(named(toy(5)[0]).rename(columns={"a": "z"})))

@@ -8,7 +8,7 @@ import pytest
 from diffgbm.data import blocks
 from diffgbm.first_stage import Task
 from diffgbm.first_stage.lightgbm_mean import LightGBMMean
-from diffgbm.fitting.boosting import _RowSequence, noisy_rows
+from diffgbm.fitting.noisy_rows import NoisyRowSequence, noisy_rows
 from tests.conftest import tiny, toy
 
 FIRST_STAGE = {"n_estimators": 8, "num_leaves": 6, "min_child_samples": 5}
@@ -80,7 +80,7 @@ def test_the_sample_for_the_bins_is_held_once(monkeypatch):
     label = rows.labels()[0]
     params = {"verbosity": -1, "num_threads": 1, "bin_construct_sample_cnt": 10_000}
     tracemalloc.start()
-    blocks.BlockDataset(_RowSequence(rows), label=label, params=params).construct()
+    blocks.BlockDataset(NoisyRowSequence(rows), label=label, params=params).construct()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     sample = 10_000 * 62 * 8

@@ -1,19 +1,31 @@
+"""How first-stage models are put to use: out-of-fold residuals, their scale, shrinkage, features of the noise model."""
+
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import KFold
+from sklearn.tree import DecisionTreeRegressor
 
 from diffgbm._util.errors import DiffGBMWarning
-from diffgbm.diffusion.recipe import RESIDUALIZER_A
-from diffgbm.first_stage import MIN_ROWS, Task, fit_first_stage, plan_first_stage
-from diffgbm.first_stage.assembly import winsorised_std
+from diffgbm.first_stage import MIN_ROWS, Task, assemble, fit_first_stage, plan_first_stage
+from diffgbm.first_stage.assembly import residual_moments
+from diffgbm.first_stage.cross_fitting import CrossFitted
+from tests.conftest import tiny, toy
 
 SMALL = {"n_estimators": 20, "num_leaves": 8}
 
 
 def fit(X, y, mode="mean", k=5, params=SMALL, weights=None, categorical=(), seed=7, tick=lambda: None):
     task = Task(X, y, categorical, weights, k, 1, seed, 1, tick)
-    first_stage, said = fit_first_stage(task, plan_first_stage(mode, None, params))
-    return first_stage, (y - said.location) / said.scale
+    first_stage, stage_values = fit_first_stage(task, plan_first_stage(mode, None, params))
+    return first_stage, stage_values.residuals(y)
+
+
+def winsorised_std(residuals):
+    n = len(residuals)
+    return residual_moments(Task(np.empty((n, 0)), residuals, [], None, 2, 1, 0, 1), residuals).residual_scale
 
 
 def location_scale(first_stage, X):
@@ -29,9 +41,9 @@ def data(n=200, d=1, seed=0):
 
 
 def out_of_fold(X, y, **kwargs):
-    """Out-of-fold mean of each row, from what ``fit_guide`` returns."""
+    """Out-of-fold mean of each row, from the residuals."""
     first_stage, residuals = fit(X, y, **kwargs)
-    return y - (residuals * first_stage.spread + first_stage.centre)
+    return y - (residuals * first_stage.residual_scale + first_stage.centre)
 
 
 @pytest.mark.parametrize("params", [SMALL, {**SMALL, "n_estimators": 200, "early_stopping_rounds": 5}])
@@ -48,10 +60,10 @@ def test_a_rows_residual_comes_from_models_that_never_saw_it(params):
     assert np.abs(after[others] - before[others]).max() > 0.1
 
 
-def test_each_row_is_scaled_by_the_model_of_its_own_fold():
+def test_each_row_is_scaled_by_the_model_of_its_fold():
     X, y = data()
     first_stage, residuals = fit(X, y, mode="mean_scale")
-    scaled = residuals * first_stage.spread + first_stage.centre
+    scaled = residuals * first_stage.residual_scale + first_stage.centre
     error = y - out_of_fold(X, y)
     for k, (_, held_out) in enumerate(KFold(5, shuffle=True, random_state=7).split(X)):
         sigma = np.maximum(np.exp(first_stage.log_scale.models[0][k].predict(X[held_out])), first_stage.scale_floor)
@@ -70,14 +82,14 @@ def test_prediction_averages_the_folds():
     )
     sigma = np.maximum(np.exp(log_sigma), first_stage.scale_floor)
     np.testing.assert_allclose(location, mean + sigma * first_stage.centre)
-    np.testing.assert_allclose(scale, sigma * first_stage.spread)
+    np.testing.assert_allclose(scale, sigma * first_stage.residual_scale)
 
 
 def test_mean_alone_has_one_scale():
     X, y = data()
     first_stage, residuals = fit(X, y)
     _, scale = location_scale(first_stage, X)
-    np.testing.assert_array_equal(scale, np.full_like(y, first_stage.spread))
+    np.testing.assert_array_equal(scale, np.full_like(y, first_stage.residual_scale))
     assert first_stage.log_scale is None
     assert np.abs(residuals.mean()) < 1e-12
     assert winsorised_std(residuals) == pytest.approx(1.0)
@@ -108,7 +120,7 @@ def test_the_mean_is_learned_and_taken_out():
     assert abs(np.corrcoef(y[:, 0], signal)[0, 1]) > 0.5
 
 
-def test_mean_scale_evens_out_the_spread():
+def test_mean_scale_evens_out_the_conditional_scale():
     X, y = data(2000)
     _, plain = fit(X, y, params=None)
     _, scaled = fit(X, y, mode="mean_scale", params=None)
@@ -129,7 +141,7 @@ def test_off_does_nothing():
 
 
 @pytest.mark.parametrize("n", [10, MIN_ROWS - 1])
-def test_few_rows_are_fitted_without_a_mean_and_a_warning_says_so(n):
+def test_few_rows_are_fitted_without_a_mean_and_with_a_warning(n):
     X, y = data(n)
     with pytest.warns(DiffGBMWarning, match=rf"need at least 80 rows and got {n}"):
         first_stage, residuals = fit(X, y)
@@ -142,58 +154,13 @@ def test_eighty_rows_are_enough():
     assert first_stage is not None
 
 
-def test_variant_a_is_the_default():
-    expected = {"n_estimators": 100, "learning_rate": 0.05, "max_depth": 6, "num_leaves": 31, "min_child_samples": 20}
-    assert expected == RESIDUALIZER_A
-    first_stage, _ = fit(*data(), params=None)
-    booster = first_stage.location.models[0][0]
-    assert booster.num_trees() == 100
-    text = booster.model_to_string()
-    for line in ("[learning_rate: 0.05]", "[max_depth: 6]", "[num_leaves: 31]", "[min_data_in_leaf: 20]"):
-        assert line in text
-
-
-def test_early_stopping_ends_the_folds():
-    X, y = data(400)
-    params = {"n_estimators": 500, "learning_rate": 0.3, "early_stopping_rounds": 5}
-    first_stage, _ = fit(X, y, params=params)
-    assert all(booster.num_trees() < 500 for booster in first_stage.location.models[0])
-
-
-def test_weightless_rows_teach_nothing():
-    X, y = data(400)
-    weights = np.ones(400)
-    weights[::2] = 0.0
-    wild = y.copy()
-    wild[::2] += 100.0
-    new = data(seed=3)[0]
-
-    def mean(y):
-        first_stage, _ = fit(X, y, weights=weights)
-        return np.mean([b.predict(new) for b in first_stage.location.models[0]], axis=0)
-
-    np.testing.assert_allclose(mean(wild), mean(y), atol=1e-9)
-
-
-def test_several_responses_are_guided_one_by_one():
+def test_several_responses_are_residualized_one_by_one():
     X, y = data(d=3)
     first_stage, residuals = fit(X, y)
     for j in range(3):
         alone, r = fit(X, y[:, [j]])
         np.testing.assert_allclose(residuals[:, [j]], r)
         np.testing.assert_allclose(location_scale(first_stage, X)[0][:, [j]], location_scale(alone, X)[0])
-
-
-def test_categories_reach_the_first_stage():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 6, (600, 1)).astype(float)
-    effect = np.array([3.0, -2.0, 5.0, 0.0, -4.0, 1.0])
-    y = effect[X[:, 0].astype(int), None] + 0.1 * rng.standard_normal((600, 1))
-    first_stage, _ = fit(X, y, categorical=[0], params={"n_estimators": 100, "learning_rate": 0.2})
-    text = first_stage.location.models[0][0].model_to_string()
-    assert "num_cat=0" not in text.split("Tree=1")[0]
-    location, _ = location_scale(first_stage, np.arange(6.0)[:, None])
-    np.testing.assert_allclose(location[:, 0], effect, atol=0.3)
 
 
 def test_one_tick_for_each_fold():
@@ -207,3 +174,99 @@ def test_unknown_mode_lists_the_valid_ones():
         ValueError, match="residualize must be one of 'off', 'mean', 'mean_scale', 'stack', 'gp'; got 'median'"
     ):
         fit(*data(), mode="median")
+
+
+def test_shrink_by_hand():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 1)), rng.normal(size=(200, 2))
+    task = Task(X, y, [], None, 5, 2, 0, 1)
+    variance = y.var(axis=0)
+    # a quarter of the first residual's variance will go, and more of the second's than the lower bound allows
+    fitted = CrossFitted(lambda X: np.zeros((len(X), 2)), np.zeros((200, 2)), variance * [0.25, 0.9])
+    first_stage, stage_values = assemble(task, fitted, [])
+    np.testing.assert_allclose(first_stage.shrink, [np.sqrt(0.75), 0.5])
+    np.testing.assert_allclose(first_stage.values(X).scale, stage_values.scale * first_stage.shrink)
+    np.testing.assert_array_equal(first_stage.values(X).location, stage_values.location)
+
+
+def test_shrinking_brings_coverage_closer_to_nominal():
+    """A fully grown tree changes much from fold to fold: the average of all is far better than any one of them.
+
+    Intervals are those of the out-of-fold residuals themselves, so that the first stage alone decides.
+    """
+
+    def table(n, seed):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(size=(n, 3))
+        return X, np.sin(4.0 * X[:, :1]) + X[:, 2:] + 0.5 * rng.standard_normal((n, 1))
+
+    errors = []
+    plan = plan_first_stage(DecisionTreeRegressor(min_samples_leaf=2), None, None)
+    for seed in range(5):
+        X, y = table(1000, seed)
+        new, truth = table(8000, 100 + seed)
+        first_stage, stage_values = fit_first_stage(Task(X, y, [], None, 5, 2, seed, 1), plan)
+        ends = np.quantile(stage_values.residuals(y), [0.05, 0.95])
+        for model in (replace(first_stage, shrink=np.ones(1)), first_stage):
+            values = model.values(new)
+            low, high = (values.location + values.scale * end for end in ends)
+            errors.append(np.mean((low <= truth) & (truth <= high)) - 0.9)
+    before, after = np.reshape(errors, (5, 2)).mean(axis=0)
+    # of the quantiles of 1,000 residuals and of the coverage of 8,000 rows, five times
+    sampling = np.sqrt(0.09 / 1000 + 0.09 / 8000) / np.sqrt(5.0)
+    assert before > 3.0 * sampling  # too wide, as the documentation says
+    assert abs(after) < 3.0 * sampling
+
+
+def test_one_repetition_does_not_shrink():
+    X, y = toy(100)
+    assert tiny(residualize=DecisionTreeRegressor()).fit(X, y).model_.first_stage.shrink == 1.0
+
+
+@pytest.mark.parametrize(
+    ("params", "columns"),
+    [
+        ({}, 0),
+        ({"first_stage_features": "mean"}, 1),
+        ({"first_stage_features": ["mean", Ridge()]}, 2),
+        ({"first_stage_features": "cdf"}, 8),
+        ({"residualize": "off", "first_stage_features": [[Ridge(), "mean"]]}, 1),
+        ({"residualize": Ridge(), "first_stage_features": ["mean", "cdf"]}, 9),
+    ],
+)
+def test_features_reach_the_noise_model(params, columns):
+    X, y = toy(200)
+    model = tiny(**params).fit(X, y)
+    booster = model.boosters_[0]
+    # the state, three columns of X, features of the first stage, the time
+    assert booster.num_feature() == 1 + 3 + columns + 1
+    if columns:
+        gain = booster.feature_importance("gain")[4 : 4 + columns]
+        assert gain.sum() > 0.0
+
+
+def test_a_mean_as_a_feature_helps_the_noise_model():
+    """The noise model gets a column it could not make itself in so few rounds, and uses it."""
+    X, _ = toy(300)
+    signal = X @ [3.0, -2.0, 1.0]
+    y = signal + 0.1 * np.random.default_rng(0).normal(size=300)
+    new, _ = toy(300, seed=1)
+    truth = new @ [3.0, -2.0, 1.0]
+    plain, helped = (
+        tiny(residualize="off", first_stage_features=first_stage).fit(X, y).predict(new)
+        for first_stage in (None, LinearRegression())
+    )
+    assert np.mean((helped - truth) ** 2) < 0.5 * np.mean((plain - truth) ** 2)
+
+
+def test_features_are_out_of_fold_in_training():
+    X, y = toy(100)
+    params = tiny().get_params(deep=False)
+    plan = plan_first_stage("off", ["cdf", Ridge()], params["extra_residualizer_params"])
+    first_stage, stage_values = fit_first_stage(Task(X, y[:, None], [], None, 5, 1, 3, 1), plan)
+    assert stage_values.features.shape == first_stage.values(X).features.shape == (100, 9)
+    np.testing.assert_array_equal(stage_values.location, 0.0)
+    np.testing.assert_array_equal(stage_values.scale, 1.0)
+    # trees of one row a leaf memorise their rows; out of fold they cannot
+    inside = np.abs(first_stage.values(X).features[:, 0] - y).mean()
+    assert inside < 0.5 * np.abs(stage_values.features[:, 0] - y).mean()

@@ -33,7 +33,7 @@ LEAST_ROWS = 100
 """A worker with fewer rows is not worth its messages, and might hold none of a fold."""
 
 
-def place(rows: Sequence[int], n_workers: int) -> list[int]:
+def assign(rows: Sequence[int], n_workers: int) -> list[int]:
     """Give consecutive partitions to workers so that each has about as many rows, and none fewer than ``LEAST_ROWS``.
 
     Returns the worker of each partition; workers that get none come last.
@@ -85,9 +85,9 @@ class WorkerGroup:
     def of(cls, client: Any, rows: Sequence[int], threads: dict[str, int]) -> WorkerGroup:
         """Place partitions of so many rows on the workers."""
         addresses = list(threads)
-        places = tuple(addresses[i] for i in place(rows, len(addresses)))
+        assigned = tuple(addresses[i] for i in assign(rows, len(addresses)))
         present = _present(client)
-        return cls(client, places, threads, {address: present.get(address, "") for address in places})
+        return cls(client, assigned, threads, {address: present.get(address, "") for address in assigned})
 
     @property
     def workers(self) -> list[str]:
@@ -105,9 +105,9 @@ class WorkerGroup:
         links = self._links(time_out)
         futures = []
         for at in self.workers:
-            own = [[v for v, place in zip(column, self.assigned, strict=True) if place == at] for column in columns]
+            held = [[v for v, holder in zip(column, self.assigned, strict=True) if holder == at] for column in columns]
             here = {"link": links.get(at), "threads": self.threads[at], "is_first": at == self.assigned[0]}
-            futures.append(self.at(at, function, *own, **here, **common))
+            futures.append(self.at(at, function, *held, **here, **common))
         return futures
 
     def at(self, address: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Future:

@@ -60,7 +60,7 @@ class AnyRegressor:
 
     def __post_init__(self) -> None:
         if not (hasattr(self.regressor, "fit") and hasattr(self.regressor, "predict")):
-            raise TypeError(f"a guide must be a regressor with fit and predict; got {self.regressor!r}.")
+            raise TypeError(f"a first-stage model must be a regressor with fit and predict; got {self.regressor!r}.")
 
     def n_fits(self, task: Task) -> int:
         """How often ``task.tick`` will be called."""

@@ -1,39 +1,23 @@
-"""Training on two processes: the same model as in memory within sampling error, and what happens when one dies."""
-
-import os
-import signal
-import threading
-import time
+"""Fits on two processes: the same model as in memory within sampling error."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 pytest.importorskip("distributed")
-import dask.array as da
 import dask.dataframe as dd
 import distributed
 
 from diffgbm import DiffGBM, DiffGBMWarning, load
-from diffgbm._util.dask_client import workers_of
-from diffgbm.dask import ClusterError, DaskDiffGBM, network
-from diffgbm.dask import worker_group as worker_groups
-from diffgbm.dask.network import is_at_work
-from diffgbm.dask.worker_group import WorkerGroup
-from tests.conftest import TINY, tiny, toy
-
-SMALL = {**TINY, "extra_residualizer_params": {"n_estimators": 10}}
-
-
-def spread(X, y, sizes):
-    """Cut a table into partitions of so many rows."""
-    return da.from_array(X, chunks=(tuple(sizes), X.shape[1])), da.from_array(y, chunks=(tuple(sizes), *y.shape[1:]))
+from diffgbm.dask import ClusterError, DaskDiffGBM
+from tests.conftest import tiny, toy
+from tests.dask.tables import SMALL, cut
 
 
 def test_uneven_and_empty_partitions_give_the_local_model_within_sampling_error(client):
     X, y = toy(1200)
     test_X, test_y = toy(1000, seed=1)
-    lazy = spread(X, y, (0, 500, 100, 0, 350, 250))
+    lazy = cut(X, y, (0, 500, 100, 0, 350, 250))
 
     def scores(models):
         """CRPS, and the share that a 90% interval covers, of models that were fitted with several seeds."""
@@ -50,12 +34,12 @@ def test_uneven_and_empty_partitions_give_the_local_model_within_sampling_error(
     one, other = ours[0].model_, local[0].model_
     np.testing.assert_allclose(one.response.location, other.response.location, rtol=1e-12)
     np.testing.assert_allclose(one.response.scale, other.response.scale, rtol=1e-12)
-    np.testing.assert_allclose(one.first_stage.spread, other.first_stage.spread, rtol=0.1)
+    np.testing.assert_allclose(one.first_stage.residual_scale, other.first_stage.residual_scale, rtol=0.1)
     assert len(one.first_stage.location.models[0]) == len(other.first_stage.location.models[0]) == 5
 
 
-def test_who_trains_changes_rounding_errors_and_the_same_workers_nothing(client):
-    X, y = spread(*toy(1000), (250, 250, 250, 250))
+def test_other_workers_change_rounding_errors_and_the_same_workers_nothing(client):
+    X, y = cut(*toy(1000), (250, 250, 250, 250))
     params = {**SMALL, "residualize": "off"}
     both, again = (DaskDiffGBM.flow(**params).fit(X, y, client=client).to_local() for _ in range(2))
     one = DaskDiffGBM.flow(**params).fit(X, y, client=client, workers=sorted(client.nthreads())[:1]).to_local()
@@ -67,7 +51,7 @@ def test_who_trains_changes_rounding_errors_and_the_same_workers_nothing(client)
 def test_one_partition_is_fitted_as_a_table_in_memory_to_the_last_bit(client):
     X, y = toy(150)
     params = {**SMALL, "first_stage_features": "cdf", "n_bags": 2}
-    ours = DaskDiffGBM.flow(**params).fit(*spread(X, y, (0, 150)), client=client).to_local()
+    ours = DaskDiffGBM.flow(**params).fit(*cut(X, y, (0, 150)), client=client).to_local()
     local = DiffGBM.flow(**params).fit(X, y)
     np.testing.assert_array_equal(ours.sample(X, 5, seed=0), local.sample(X, 5, seed=0))
 
@@ -75,7 +59,7 @@ def test_one_partition_is_fitted_as_a_table_in_memory_to_the_last_bit(client):
 def framed(n, seed=0):
     rng = np.random.default_rng(seed)
     towns = np.array(["Bern", "Chur", "Thun", "Zug"])
-    town = np.sort(rng.integers(0, 4, n))  # each partition knows a few of the towns only
+    town = np.sort(rng.integers(0, 4, n))  # each partition has only a few of the towns
     x = rng.uniform(size=n)
     X = pd.DataFrame({"x": np.where(rng.random(n) < 0.1, np.nan, x), "town": pd.Categorical(towns[town])})
     y = pd.DataFrame({"u": town + x + 0.2 * rng.standard_normal(n), "v": -2.0 * town + 0.2 * rng.standard_normal(n)})
@@ -107,14 +91,14 @@ def test_few_rows_are_fitted_without_a_first_stage_and_its_path_to_the_data(clie
     X, y = toy(60, d=2)
     estimator = DaskDiffGBM(**SMALL, sde_initialize_from_data=True)
     with pytest.warns(DiffGBMWarning, match="at least 80 rows and got 60"):
-        estimator.fit(*spread(X, y, (20, 40)), client=client)
+        estimator.fit(*cut(X, y, (20, 40)), client=client)
     local = tiny("default", residualize="off", sde_initialize_from_data=True).fit(X, y)
     assert estimator.model_.first_stage is None
     assert estimator.recipe_.path.high == pytest.approx(local.recipe_.path.high)
 
 
 @pytest.mark.parametrize(
-    ("params", "said"),
+    ("params", "message"),
     [
         ({"residualize": "stack"}, "fits residualize='off', 'mean' or 'mean_scale'"),
         ({"first_stage_features": "cdf"}, "first_stage_features=None or 'mean'"),
@@ -124,100 +108,23 @@ def test_few_rows_are_fitted_without_a_first_stage_and_its_path_to_the_data(clie
         ({"n_repeats": 0}, "n_repeats must be an integer >= 1"),
     ],
 )
-def test_what_cannot_be_spread_is_refused(client, params, said):
-    with pytest.raises(ValueError, match=said):
-        DaskDiffGBM.flow(**params).fit(*spread(*toy(300), (150, 150)), client=client)
+def test_options_that_need_the_table_in_memory_are_refused(client, params, message):
+    with pytest.raises(ValueError, match=message):
+        DaskDiffGBM.flow(**params).fit(*cut(*toy(300), (150, 150)), client=client)
 
 
 def test_mistakes_in_the_data_come_back_as_they_are(client):
     X, y = toy(300)
     y[200] = np.nan
     with pytest.raises(ValueError, match="Partition 1: y must be finite"):
-        DaskDiffGBM.flow(**SMALL).fit(*spread(X, y, (150, 150)), client=client)
+        DaskDiffGBM.flow(**SMALL).fit(*cut(X, y, (150, 150)), client=client)
     with pytest.raises(ClusterError, match="has no worker 'tcp://nobody'"):
-        DaskDiffGBM.flow(**SMALL).fit(*spread(*toy(300), (150, 150)), client=client, workers=["tcp://nobody"])
+        DaskDiffGBM.flow(**SMALL).fit(*cut(*toy(300), (150, 150)), client=client, workers=["tcp://nobody"])
 
 
-def test_without_a_client_there_is_a_word_for_it():
+def test_without_a_client_there_is_an_error():
     assert not distributed.client._global_clients
     with pytest.raises(ClusterError, match=r"There is no Dask client: make one first"):
-        DaskDiffGBM.flow(**SMALL).fit(*spread(*toy(300), (150, 150)))
+        DaskDiffGBM.flow(**SMALL).fit(*cut(*toy(300), (150, 150)))
     with pytest.raises(TypeError, match=r"client must be a dask.distributed.Client"):
-        DaskDiffGBM.flow(**SMALL).fit(*spread(*toy(300), (150, 150)), client="tcp://somewhere")
-
-
-def kill_one(client, ready):
-    """Kill a worker's process as soon as ``ready()`` is true."""
-    victims = client.run(os.getpid)
-    deadline = time.monotonic() + 300.0
-    while not ready():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    os.kill(victims[max(victims)], signal.SIGKILL)
-    return max(victims)
-
-
-def test_a_worker_that_dies_in_training_ends_the_fit_with_a_word_and_the_next_one_succeeds(client):
-    X, y = spread(*toy(600), (300, 300))
-    killed = []
-
-    def kill():
-        killed.append(kill_one(client, lambda: all(client.run(is_at_work).values())))
-
-    thread = threading.Thread(target=kill)
-    thread.start()
-    endless = {**SMALL, "n_estimators": 10_000_000, "residualize": "off"}
-    with pytest.raises(ClusterError, match="left the cluster during the fit") as caught:
-        DaskDiffGBM.flow(**endless).fit(X, y, client=client)
-    thread.join()
-    assert killed[0] in str(caught.value)
-    client.wait_for_workers(1, timeout=300)
-    assert not any(client.run(is_at_work, on_error="ignore").values())
-    DaskDiffGBM.flow(**SMALL).fit(X, y, client=client)
-
-
-def enter():
-    """Behave as if a fit were training in this process; tell whether none was."""
-    return network._AT_WORK.acquire(blocking=False)
-
-
-def leave():
-    network._AT_WORK.release()
-
-
-def test_two_fits_do_not_train_on_the_same_worker(client):
-    busy = max(client.nthreads())
-    assert client.run(enter, workers=[busy]) == {busy: True}
-    try:
-        with pytest.raises(ClusterError, match=f"Another fit is training on {busy}"):
-            DaskDiffGBM.flow(**SMALL).fit(*spread(*toy(300), (150, 150)), client=client)
-    finally:
-        client.run(leave, workers=[busy])
-
-
-def wait_inside():
-    """Stay in the network as LightGBM does when a peer is gone: no signal of Python ends it."""
-    with network._AT_WORK:
-        time.sleep(600.0)
-
-
-def test_a_worker_that_is_stuck_inside_lightgbm_is_restarted(client, monkeypatch):
-    monkeypatch.setattr(worker_groups, "GRACE", 2.0)
-    worker_group = WorkerGroup.of(client, [200, 200], workers_of(client))
-    futures = [worker_group.at(address, wait_inside) for address in worker_group.workers]
-    killed = kill_one(client, lambda: all(client.run(is_at_work).values()))
-    (stuck,) = set(worker_group.workers) - {killed}
-    with pytest.raises(ClusterError, match=f"Worker {killed} left the cluster"):
-        worker_group.wait(futures)
-    # its process was ended; when its nanny brings it back is Dask's affair
-    assert stuck in worker_group.lost()
-    assert not any(client.run(is_at_work, on_error="ignore").values())
-
-
-def test_a_worker_that_dies_while_predicting_is_made_up_for(client, flow_model):
-    X = toy(4000, seed=1)[0]
-    lazy = DaskDiffGBM.from_local(flow_model).sample(da.from_array(X, chunks=(100, 3)), 100, seed=0)
-    future = client.compute(lazy.mean(axis=0))
-    kill_one(client, lambda: any(client.has_what().values()))
-    assert future.status == "pending"
-    np.testing.assert_allclose(future.result(timeout=300), flow_model.sample(X, 100, seed=0).mean(axis=0), rtol=1e-12)
+        DaskDiffGBM.flow(**SMALL).fit(*cut(*toy(300), (150, 150)), client="tcp://somewhere")

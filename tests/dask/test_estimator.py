@@ -1,0 +1,74 @@
+"""DaskDiffGBM: conversion, files, recipes and mistakes; predictions survive a worker that dies."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+pytest.importorskip("distributed")
+import dask.array as da
+import dask.dataframe as dd
+
+from diffgbm import DiffGBM, load
+from diffgbm.dask import DaskDiffGBM
+from tests.conftest import tiny, toy
+from tests.dask.test_lazy import CUTS, ROWS, cut, named
+from tests.dask.test_worker_group import kill_one
+
+
+@pytest.fixture(scope="module")
+def framed():
+    X, y = toy()
+    return tiny("flow").fit(named(X), pd.Series(y, name="price"))
+
+
+def test_conversion_both_ways_files_and_pickles(flow_model, tmp_path):
+    X = toy(ROWS, seed=1)[0]
+    on_cluster = DaskDiffGBM.from_local(flow_model)
+    back = on_cluster.to_local()
+    assert type(back) is DiffGBM
+    assert back.get_params() == flow_model.get_params()
+    assert back.model_ is flow_model.model_
+    flow_model.save(tmp_path / "local.dgbm")
+    on_cluster.save(tmp_path / "cluster.dgbm")
+    assert (tmp_path / "local.dgbm").read_bytes() == (tmp_path / "cluster.dgbm").read_bytes()
+    loaded = load(tmp_path / "cluster.dgbm")
+    assert type(loaded) is DiffGBM
+    rows = cut(X, CUTS[1])
+    for model in (DaskDiffGBM.from_local(loaded), pickle.loads(pickle.dumps(on_cluster))):
+        np.testing.assert_array_equal(model.predict(rows).compute(), flow_model.predict(X))
+
+
+def test_named_recipes_make_the_class_itself():
+    assert type(DaskDiffGBM.flow(seed=1)) is DaskDiffGBM
+    assert DaskDiffGBM.score_plus().get_params() == DiffGBM.score_plus().get_params()
+
+
+def test_mistakes_are_reported_at_once(flow_model, framed):
+    X = cut(toy(ROWS, seed=1)[0], CUTS[1])
+    with pytest.raises(NotFittedError):
+        DaskDiffGBM().predict(X)
+    with pytest.raises(NotFittedError):
+        DaskDiffGBM().save("nowhere")
+    model = DaskDiffGBM.from_local(flow_model)
+    with pytest.raises(TypeError, match=r"reads Dask arrays and frames; got X of type numpy.ndarray"):
+        model.predict(toy(ROWS)[0])
+    with pytest.raises(TypeError, match="got X of type list"):
+        model.sample([[1.0]], 3)
+    with pytest.raises(ValueError, match="X has 2 features, but DiffGBM is expecting 3"):
+        model.predict(X[:, :2])
+    with pytest.raises(ValueError, match="n_samples must be an integer >= 1"):
+        model.sample(X, 0)
+    with pytest.raises(ValueError, match="unseen at fit time"):
+        DaskDiffGBM.from_local(framed).predict_std(dd.from_pandas(named(toy(5)[0]).rename(columns={"a": "z"})))
+
+
+def test_a_worker_that_dies_while_predicting_is_made_up_for(client, flow_model):
+    X = toy(4000, seed=1)[0]
+    lazy = DaskDiffGBM.from_local(flow_model).sample(da.from_array(X, chunks=(100, 3)), 100, seed=0)
+    future = client.compute(lazy.mean(axis=0))
+    kill_one(client, lambda: any(client.has_what().values()))
+    assert future.status == "pending"
+    np.testing.assert_allclose(future.result(timeout=300), flow_model.sample(X, 100, seed=0).mean(axis=0), rtol=1e-12)

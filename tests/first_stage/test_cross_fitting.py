@@ -1,0 +1,101 @@
+"""Cross-fitting of every kind of first-stage model: predictions of rows that a model has not seen, and of new ones."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from diffgbm.first_stage import Task
+from diffgbm.first_stage.conditional_cdf import ConditionalCDF
+from diffgbm.first_stage.cross_fitting import combine
+from tests.first_stage.stages import ALL, FOLDED, table, task_of
+
+
+@pytest.mark.parametrize("name", FOLDED)
+def test_the_out_of_fold_prediction_of_a_row_does_not_depend_on_its_response(name):
+    X, y = table()
+    i = int(np.argmax(y[:, 0]))  # quantiles of the response stay where they are
+    changed = y.copy()
+    changed[i] += 30.0
+    for repeats in (1, 3):
+        before = FOLDED[name].cross_fit(task_of(X, y, repeats)).out_of_fold
+        after = FOLDED[name].cross_fit(task_of(X, changed, repeats)).out_of_fold
+        np.testing.assert_array_equal(after[i], before[i])
+        assert np.abs(after - before).max() > 0.1
+
+
+def test_every_repetition_leaves_each_row_out_once():
+    X, y = table()
+    task = task_of(X, y, 3)
+    for folds in task.folds:
+        np.testing.assert_array_equal(np.sort(np.concatenate([out for _, out in folds])), np.arange(90))
+        assert all(len(np.intersect1d(train, out)) == 0 for train, out in folds)
+    assert not np.array_equal(task.folds[0][0][1], task.folds[1][0][1])
+    assert (task.n_models, len(task.folds)) == (12, 3)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_shapes_batches_and_copies(name):
+    X, y = table(d=2)
+    new = table(17, seed=1)[0]
+    ticks = []
+    task = task_of(X, y, tick=lambda: ticks.append(1))
+    fitted = ALL[name].cross_fit(task)
+    k = fitted.out_of_fold.shape[1]
+    assert fitted.out_of_fold.shape == (90, 8 if name == "cdf" else 2)
+    assert fitted.gained.shape == (k,)
+    assert len(ticks) == ALL[name].n_fits(task)
+    whole = fitted.predictor(new)
+    assert whole.shape == (17, k)
+    assert np.isfinite(whole).all()
+    # scikit-learn's matrix products may add in another order for fewer rows
+    np.testing.assert_allclose(fitted.predictor(new[5:7].copy()), whole[5:7], rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted.predictor))(new), whole)
+    again = ALL[name].cross_fit(task_of(X, y))
+    np.testing.assert_array_equal(again.out_of_fold, fitted.out_of_fold)
+
+
+@pytest.mark.parametrize("name", [n for n in ALL if n != "cdf"])
+def test_every_response_is_predicted(name):
+    X, y = table(d=1)
+    both = np.hstack([y, -3.0 * y])
+    fitted = ALL[name].cross_fit(task_of(X, both))
+    for j in range(2):
+        assert np.corrcoef(fitted.out_of_fold[:, j], both[:, j])[0, 1] > 0.5
+        assert np.corrcoef(fitted.predictor(X)[:, j], both[:, j])[0, 1] > 0.5
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "extra_trees", "cdf", "ridge"])
+def test_weights_are_passed_on(name):
+    X, y = table()
+    weights = np.where(y[:, 0] > 0.0, 1.0, 1e-3)
+    # a leaf of one row predicts the same for any weight
+    stage = ConditionalCDF(4, 20, 3) if name == "cdf" else FOLDED[name]
+    plain = stage.cross_fit(task_of(X, y)).out_of_fold[:, 0]
+    # heavy rows have large responses: predictions rise
+    assert stage.cross_fit(task_of(X, y, weights=weights)).out_of_fold[:, 0].mean() > plain.mean() + 0.1
+
+
+def test_average_and_gain_by_hand():
+    X, y = table(n=8)
+    clean = np.stack([np.full((8, 2), value) for value in (1.0, 2.0, 6.0)])
+    clean[:, :, 1] = 0.5
+    average, gained = combine(Task(X, y, [2], None, 4, 3, 0, 1), clean)
+    np.testing.assert_array_equal(average, np.tile([3.0, 0.5], (8, 1)))
+    # variance 7 of one model; the average of 3 keeps a third, that of all 12 a twelfth
+    np.testing.assert_allclose(gained, [7.0 * (1.0 / 3.0 - 1.0 / 12.0), 0.0])
+    _, nothing = combine(Task(X, y, [2], None, 4, 1, 0, 1), clean[:1])
+    np.testing.assert_array_equal(nothing, [0.0, 0.0])
+
+
+def test_the_estimated_gain_is_that_of_averaging():
+    rng = np.random.default_rng(0)
+    n, repeats, k = 4000, 3, 4
+    X, y = rng.normal(size=(n, 1)), rng.normal(size=(n, 1))
+    models = rng.normal(size=(repeats, k, n, 1))  # the truth is 0, models differ with variance 1
+    task = Task(X, y, [], None, k, repeats, 0, 1)
+    average, gained = combine(task, models[:, 0])
+    measured = np.mean(average**2) - np.mean(models.mean(axis=(0, 1)) ** 2)
+    # an average of 4,000 squares of variance 2/9, and what is estimated from as many pairs
+    assert gained[0] == pytest.approx(measured, abs=4.0 * np.sqrt(2.0 / 9.0 / n) + 0.01)
+    assert gained[0] == pytest.approx(1.0 / 3.0 - 1.0 / 12.0, abs=4.0 * 0.25 / np.sqrt(n))

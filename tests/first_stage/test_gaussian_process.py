@@ -1,0 +1,84 @@
+"""Gaussian processes: leave-one-out in closed form, kernels, rows that the process has not seen."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import solve
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
+
+from diffgbm.first_stage import Task
+from diffgbm.first_stage.gaussian_process import (
+    GaussianProcessMean,
+    Hyperparameters,
+    correlation,
+    hyperparameters,
+    leave_one_out,
+)
+from tests.first_stage.stages import table, task_of
+
+
+@pytest.mark.parametrize("kernel", ["matern", "rbf"])
+@settings(deadline=None, max_examples=15)
+@given(seed=st.integers(0, 2**32 - 1), noise=st.sampled_from([1e-3, 0.1, 1.0]))
+def test_leave_one_out_is_that_of_refits(kernel, seed, noise):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(15, 3)), rng.normal(size=15)
+    found = Hyperparameters(2.0, noise, np.array([0.7, 1.5, 3.0]))
+    _, left_out = leave_one_out(kernel, found, X, y)
+    gram = found.signal * correlation(kernel, X / found.lengths, X / found.lengths)
+    for i in range(15):
+        rest = np.delete(np.arange(15), i)
+        alpha = solve(gram[np.ix_(rest, rest)] + noise * np.eye(14), y[rest], assume_a="pos")
+        assert left_out[i] == pytest.approx(gram[i, rest] @ alpha, abs=1e-7)
+
+
+def test_kernels_by_hand():
+    a, b = np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 0.0]])
+    np.testing.assert_allclose(correlation("rbf", a, b), [[np.exp(-12.5), 1.0]])
+    r = np.sqrt(5.0) * 5.0
+    np.testing.assert_allclose(correlation("matern", a, b), [[(1.0 + r + r**2 / 3.0) * np.exp(-r), 1.0]])
+
+
+def test_rows_that_the_process_has_not_seen_are_predicted_by_it():
+    X, y = table(n=100)
+    stage = GaussianProcessMean("rbf", 40, 60)
+    fitted = stage.cross_fit(task_of(X, y))
+    unseen = np.random.default_rng(11).permutation(100)[60:]
+    np.testing.assert_allclose(fitted.out_of_fold[unseen], fitted.predictor(X[unseen]), rtol=1e-9)
+    assert len(fitted.predictor.points) == 60
+    changed = y.copy()
+    changed[unseen] += 9.0
+    np.testing.assert_allclose(stage.cross_fit(task_of(X, changed)).out_of_fold, fitted.out_of_fold, rtol=1e-9)
+
+
+def test_a_smooth_function_is_found_by_a_process():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, size=(80, 3))
+    X[:, 2] = 0.0
+    y = np.sin(2.0 * X[:, :1]) * np.cos(X[:, 1:2])
+    fitted = GaussianProcessMean("rbf", 60).cross_fit(Task(X, y, [], None, 4, 1, 0, 1))
+    assert np.sqrt(np.mean((fitted.out_of_fold - y) ** 2)) < 0.05 * y.std()
+
+
+@pytest.mark.parametrize("kernel", ["matern", "rbf"])
+def test_hyperparameters_are_scikit_learns_without_its_warnings(kernel):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(40, 3))
+    y = np.sin(5.0 * X[:, 0])  # two columns that do not matter and no noise: bounds are reached
+    shape = (
+        Matern(np.full(3, np.sqrt(3.0)), (1e-2, 1e3), nu=2.5)
+        if kernel == "matern"
+        else RBF(np.full(3, np.sqrt(3.0)), (1e-2, 1e3))
+    )
+    prior = ConstantKernel(1.0, (1e-2, 1e3)) * shape + WhiteKernel(0.1, (1e-8, 2.0))
+    with pytest.warns(ConvergenceWarning):
+        theta = np.exp(GaussianProcessRegressor(prior, random_state=0).fit(X, y).kernel_.theta)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = hyperparameters(kernel, X, y, 0)
+    np.testing.assert_array_equal([found.signal, *found.lengths, found.noise], theta)

@@ -1,0 +1,122 @@
+"""A fit step by step, and out-of-bag distributions: each from the bag that has not seen the row."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.model_selection import train_test_split
+
+from diffgbm import metrics
+from diffgbm.data.splits import bag_splits
+from diffgbm.first_stage import Task, fit_first_stage, plan_first_stage
+from diffgbm.fitting.boosting import train_boosters
+from diffgbm.fitting.noise_table import VALIDATION_ROWS
+from diffgbm.fitting.noisy_rows import noisy_rows
+from diffgbm.fitting.training import fit_model, lightgbm_params, out_of_bag_distributions, read_table, seed_integer
+from tests.conftest import tiny, toy
+
+
+def noise(n=400, seed=0):
+    """A table of which nothing can be learned."""
+    rng = np.random.default_rng(seed)
+    return rng.uniform(size=(n, 3)), rng.normal(size=n)
+
+
+def test_out_of_bag_distributions_are_honest():
+    """Where nothing can be learned, only a model that has seen the responses beats climatology."""
+    X, y = noise()
+    model = tiny(n_bags=4, n_estimators=80, n_repeats=10, num_leaves=31, min_child_samples=3).fit(X, y)
+    climatology = metrics.climatology_crps(y, y)
+    honest = model.oob_distribution_.crps(y) - climatology
+    inside = model.crps(X, y) - climatology
+    error = np.std(honest) / np.sqrt(len(y))
+    assert honest.mean() > -3.0 * error
+    assert inside.mean() < -3.0 * np.std(inside) / np.sqrt(len(y))
+
+
+@pytest.mark.parametrize(
+    "params", [{"residualize": "off"}, {"first_stage_features": "cdf"}], ids=["none", "first_stages"]
+)
+def test_a_rows_out_of_bag_distribution_comes_from_the_bag_that_holds_it_out(params):
+    X, y = toy()
+    arguments = tiny(n_bags=3, **params).get_params(deep=False)
+    model, training = fit_model(arguments, X, y, None, None, "DiffGBM")
+    sampler = model.recipe.sampler
+    distributions = out_of_bag_distributions(model, training, sampler, 1)
+    for bag, rows in enumerate(training.held_out):
+        alone = replace(model, bags=(model.bags[bag],))
+        points = alone.points(X[rows], sampler, len(distributions.levels), stage_values=training.stage_values[rows])
+        np.testing.assert_array_equal(distributions.values[rows], np.sort(points[:, :, 0], axis=1))
+    estimator = tiny(n_bags=3, **params).fit(X, y)
+    np.testing.assert_array_equal(estimator.oob_distribution_.values, distributions.values)
+
+
+def test_changing_a_response_does_not_change_its_own_out_of_bag_distribution():
+    X, y = toy()
+    pair = y.copy()
+    # the same mean and variance before and after: two rows of one bag are exchanged
+    ((_, held), *_) = bag_splits(120, 3, 0.1, seed_integer(np.random.SeedSequence(0).spawn(5)[1]), False)
+    i, j = held[:2]
+    pair[[i, j]] = pair[[j, i]]
+    before, after = (tiny(n_bags=3, residualize="off").fit(X, t).oob_distribution_ for t in (y, pair))
+    np.testing.assert_allclose(after.values[held], before.values[held], rtol=1e-9)
+    others = np.setdiff1d(np.arange(120), held)
+    assert np.abs(after.values[others] - before.values[others]).max() > 1e-3
+
+
+@pytest.mark.parametrize("stopping", [None, 3])
+def test_one_bag_is_the_model_made_step_by_step(stopping):
+    """Table, mean, split, noise, boosters, each from its own seed: the parts that one bag is made of."""
+    X, y = toy(100)
+    model = tiny(n_bags=1, early_stopping_rounds=stopping, eval_percent=0.2).fit(X, y)
+    params = model.get_params(deep=False)
+    seeds = np.random.SeedSequence(params["seed"]).spawn(5)
+    standard = ((y - y.mean()) / y.std())[:, None]
+    task = Task(X, standard, [], None, 5, 1, seed_integer(seeds[0]), 1)
+    first_stage, stage_values = fit_first_stage(
+        task, plan_first_stage("mean", None, params["extra_residualizer_params"])
+    )
+    residuals = stage_values.residuals(standard)
+    train, out = np.arange(100), np.arange(0)
+    if stopping:
+        train, out = train_test_split(train, test_size=0.2, random_state=seed_integer(seeds[1]))
+
+    def noisy(rows, repeats, seed):
+        return noisy_rows(model.recipe_, X[rows], residuals[rows], None, repeats, np.random.default_rng(seed))
+
+    copies = min(params["n_repeats"], -(-VALIDATION_ROWS // max(len(out), 1)))
+    boosters = train_boosters(
+        noisy(train, params["n_repeats"], seeds[2]),
+        noisy(out, copies, seeds[3]) if stopping else None,
+        params=lightgbm_params(params, seed_integer(seeds[4]), 1),
+        n_estimators=params["n_estimators"],
+        early_stopping_rounds=stopping,
+        categorical=[],
+        tick=lambda loss: None,
+        stop=None,
+    )
+    assert boosters[0].model_to_string() == model.boosters_[0].model_to_string()
+    np.testing.assert_array_equal(first_stage.values(X).location, model.model_.first_stage.values(X).location)
+    assert not hasattr(model, "oob_distribution_")
+
+
+def test_weights_and_rows_of_no_weight():
+    X, y = toy(140)
+    weights = np.linspace(0.5, 1.5, 140)
+    weights[120:] = 0.0
+    model = tiny(n_bags=2).fit(X, y, sample_weight=weights)
+    assert len(model.oob_distribution_) == 120
+    without = tiny(n_bags=2).fit(X[:120], y[:120], sample_weight=weights[:120])
+    np.testing.assert_array_equal(model.oob_distribution_.values, without.oob_distribution_.values)
+    flat = tiny(n_bags=2).fit(X[:120], y[:120])
+    assert not np.array_equal(flat.oob_distribution_.values, without.oob_distribution_.values)
+
+
+def test_a_part_of_a_table_is_read_as_the_whole_was():
+    X, y = toy(30)
+    table = read_table(X, y, None, np.linspace(1.0, 2.0, 30), "DiffGBM")
+    part = table.part(np.array([4, 2]))
+    np.testing.assert_array_equal(part.y, table.y[[4, 2]])
+    np.testing.assert_array_equal(part.observed[:, 0], y[[4, 2]])
+    np.testing.assert_array_equal(part.weights, table.weights[[4, 2]])
+    assert part.response is table.response
