@@ -24,14 +24,10 @@ LAZY = ("import_module", "__import__", "need")
 """Functions that import a module by its name."""
 
 ALLOWED_IMPORTS = {
-    "dask/boosting.py -> diffgbm.fitting.boosting",
-    "dask/first_stage.py -> diffgbm.first_stage.lightgbm_mean",
-    "dask/lazy.py -> diffgbm.estimators.base",
     "data/columns.py -> diffgbm.estimators.loaded",
     "distributions/joint.py -> diffgbm.metrics",
     "distributions/scalar.py -> diffgbm.plotting",
     "estimators/base.py -> diffgbm.persistence.files",
-    "fitting/warm.py -> diffgbm.first_stage._leaf_kernels",
     "persistence/estimators.py -> diffgbm.estimators.auto",
     "persistence/estimators.py -> diffgbm.estimators.conformal",
     "persistence/estimators.py -> diffgbm.estimators.diffgbm",
@@ -42,7 +38,7 @@ ALLOWED_IMPORTS = {
 }
 """Temporary: imports that break a rule until their rooms are rearranged. Must become empty."""
 UNTESTED_ROOMS = {
-    *("_util", "cli", "dask", "data", "engine", "estimators", "first_stage", "fitting"),
+    *("_util", "cli", "data", "engine", "estimators"),
     *("integrations", "metrics", "persistence", "plotting", "reporting", "tuning"),
 }
 """Temporary: rooms in which a module may lack a test file of its name. Must become empty."""
