@@ -104,8 +104,6 @@ CATEGORIES = {
     "pandas declared": lambda v: pd.DataFrame({"c": pd.Categorical(v, categories=["z", "b", "a", "c"]), "n": 1.0}),
     "polars": lambda v: pl.DataFrame({"c": pl.Series(v, dtype=pl.Categorical), "n": 1.0}),
     "polars enum": lambda v: pl.DataFrame({"c": pl.Series(v, dtype=pl.Enum(["z", "c", "b", "a"])), "n": 1.0}),
-    "strings and cat_idx": lambda v: pd.DataFrame({"c": v, "n": 1.0}),
-    "polars strings and cat_idx": lambda v: pl.DataFrame({"c": pl.Series(v, dtype=pl.String), "n": 1.0}),
     "objects and cat_idx": lambda v: np.array([[x, 1.0] for x in v], dtype=object),
 }
 
@@ -121,6 +119,19 @@ def test_categories_are_remembered_from_training(kind):
     np.testing.assert_array_equal(table.encode(make(["b", "b"]), "")[:, 0], [1.0, 1.0])
     # unseen is missing
     np.testing.assert_array_equal(table.encode(make(["c", "b", None]), "")[:, 0], [np.nan, 1.0, np.nan])
+
+
+@pytest.mark.parametrize("cat_idx", [[0], (0, 1), np.array([0]), [9], 0, "a"])
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_cat_idx_beside_a_frame_is_refused(make, cat_idx):
+    with pytest.raises(ValueError, match=r"^`cat_idx` should not be provided when X is a DataFrame; got .*astype"):
+        learn(make({"c": [1.0, 2.0], "n": [0.5, 0.5]}), cat_idx)
+
+
+@pytest.mark.parametrize("cat_idx", [None, [], (), np.array([])])
+def test_no_cat_idx_beside_a_frame(cat_idx):
+    table, _ = learn(pd.DataFrame({"c": pd.Categorical(["a", "b"]), "n": 1.0}), cat_idx)
+    assert table.categorical == [0]
 
 
 def test_string_arrays_with_cat_idx():
@@ -145,7 +156,7 @@ def test_categories_that_are_numbers():
 
 
 def test_categories_of_several_types_have_an_order_too():
-    frame = pd.DataFrame({"c": pd.Series([1, "a", 2.5, True, None, pd.NA], dtype=object)})
+    frame = np.array([[1], ["a"], [2.5], [True], [None], [pd.NA]], dtype=object)
     table, matrix = learn(frame, [0])
     assert np.isnan(matrix[4:, 0]).all()
     assert len(set(matrix[:3, 0])) == 3
@@ -154,9 +165,9 @@ def test_categories_of_several_types_have_an_order_too():
 
 @given(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=20), st.data())
 def test_codes_do_not_depend_on_the_other_rows(values, data):
-    table, matrix = learn(pd.DataFrame({"c": pd.Series(values, dtype=object)}), [0])
+    table, matrix = learn(np.array([[v] for v in values], dtype=object), [0])
     rows = data.draw(st.lists(st.integers(0, len(values) - 1), min_size=1))
-    part = pd.DataFrame({"c": pd.Series([values[i] for i in rows], dtype=object)})
+    part = np.array([[values[i]] for i in rows], dtype=object)
     np.testing.assert_array_equal(table.encode(part, ""), matrix[rows])
 
 

@@ -127,3 +127,38 @@ def test_errors(normal):
         normal.expect(lambda y: y.mean(axis=1))
     with pytest.raises(ValueError, match="n_samples"):
         normal.sample(0)
+
+
+@pytest.mark.parametrize("centre", [1e6, 1e9, 1e11])
+def test_zero_may_be_anywhere(normal, centre):
+    shift = np.array([centre, -centre])
+    points = (normal.points + shift) - shift  # without rounding
+    here, there = (JointDistribution(p, normal.names) for p in (points, points + shift))
+    y = (MEAN + shift + 0.5) - shift
+    np.testing.assert_allclose(there.logpdf(y + shift), here.logpdf(y), rtol=1e-6)
+
+
+def test_survival_of_point_masses():
+    distribution = JointDistribution(np.array([[[0.0, 1.0], [0.0, 2.0], [0.0, 3.0], [5.0, 4.0]]]), ("a", "b"))
+    np.testing.assert_allclose(distribution.sf([[0.0, 2.0]]) + distribution.cdf([[0.0, 2.0]]), 1.0)
+    np.testing.assert_allclose(distribution.prob_at_least([[0.0, 2.0]]), [[1.0, 0.625]])
+
+
+def test_no_rows(normal):
+    none = normal[:0]
+    for method in ("mean", "var", "std", "median", "mode"):
+        assert getattr(none, method)().shape == (0, 2)
+    y = np.empty((0, 2))
+    for method in ("cdf", "sf", "prob_at_least", "pit", "crps"):
+        assert getattr(none, method)(y).shape == (0, 2)
+    for method in ("logpdf", "energy_score", "variogram_score"):
+        assert getattr(none, method)(y).shape == (0,)
+    assert none.correlation().shape == (0, 2, 2)
+    assert none.sample(3).shape == (3, 0, 2)
+    assert none.interval().shape == (0, 2, 2)
+
+
+@pytest.mark.parametrize("key", [None, 1.0, True, (0, 1), [[0]], np.ones((2, 2), bool)])
+def test_keys_that_select_no_rows_are_refused(normal, key):
+    with pytest.raises(TypeError, match="selected by a position, a slice, positions or a mask"):
+        normal[key]

@@ -275,6 +275,26 @@ def test_a_row_that_is_not_there(three, row):
         three[row]
 
 
+@pytest.mark.parametrize("rows", [[3], [0, -4], np.array([7])])
+def test_rows_that_are_not_there(three, rows):
+    with pytest.raises(IndexError, match=r"there is no row -?[0-9]: there are 3 rows"):
+        three[rows]
+
+
+@pytest.mark.parametrize("mask", [[True], [True] * 4])
+def test_a_mask_of_other_rows(three, mask):
+    with pytest.raises(IndexError, match=f"one value for each of 3 rows; got {len(mask)}"):
+        three[mask]
+
+
+@pytest.mark.parametrize(
+    "key", [None, Ellipsis, "a", 1.0, [0.5], ["a"], True, (0, 1), (slice(None), 0), [[0, 1]], np.eye(3) > 0, {0}]
+)
+def test_keys_that_select_no_rows_are_refused(three, key):
+    with pytest.raises(TypeError, match="selected by a position, a slice, positions or a mask"):
+        three[key]
+
+
 def test_a_distribution_of_some_rows_answers_as_before(three):
     for name in ("mean", "std", "median", "mode", "entropy"):
         np.testing.assert_allclose(getattr(three[[2, 1]], name)(), getattr(three, name)()[[2, 1]], rtol=1e-12)
@@ -365,3 +385,76 @@ def test_errors(three):
         three.expect(lambda y: y.mean(axis=1))
     with pytest.raises(ValueError, match="n_samples"):
         three.sample(0)
+
+
+# what does not depend on where zero is
+
+
+@pytest.mark.parametrize("centre", [1e3, -1e6, 1e9, 1e10, 1e11, -1e11])
+@pytest.mark.parametrize("known", ["normal", "point mass"])
+def test_zero_may_be_anywhere(known, centre):
+    points = stats.norm.ppf((np.arange(256) + 0.5) / 256)
+    if known == "point mass":
+        points[100:150] = points[100]
+    points, y = (np.sort((v + centre) - centre) for v in (points, np.linspace(-4.0, 4.0, 81)))  # without rounding
+    here, there = (PredictiveDistribution.from_points([v]) for v in (points, points + centre))
+    for method in ("pdf", "logpdf", "cdf", "sf", "prob_at_least"):
+        np.testing.assert_allclose(
+            getattr(there, method)([y + centre]), getattr(here, method)([y]), rtol=1e-6, atol=1e-6, err_msg=method
+        )
+    for method in ("var", "std", "entropy"):
+        np.testing.assert_allclose(getattr(there, method)(), getattr(here, method)(), rtol=1e-6, err_msg=method)
+    crps = [[d.crps([u + c])[0] for u in y] for d, c in ((there, centre), (here, 0.0))]
+    np.testing.assert_allclose(*crps, rtol=1e-6, atol=1e-6)
+    for method in ("mean", "median", "mode"):
+        np.testing.assert_allclose(
+            getattr(there, method)() - centre, getattr(here, method)(), atol=2.0 * np.spacing(abs(centre)), rtol=0
+        )
+
+
+def test_the_density_of_a_normal_distribution_far_from_zero():
+    points = 1e10 + stats.norm.ppf((np.arange(256) + 0.5) / 256)
+    assert PredictiveDistribution.from_points([points]).pdf(1e10)[0] == pytest.approx(0.399, abs=1e-3)
+
+
+# point masses
+
+
+def test_survival_at_a_point_mass():
+    distribution = PredictiveDistribution.from_points([[0.0] * 6 + [1.0, 2.0, 3.0, 4.0]])
+    at = np.array([[-1.0, -1e-9, 0.0, 1e-9, 2.0, 9.0]])
+    np.testing.assert_allclose(distribution.cdf(at)[0, [0, 1, 2]], [0.0, 0.0, 0.55])
+    np.testing.assert_allclose(distribution.sf(at), 1.0 - distribution.cdf(at))
+    np.testing.assert_allclose(distribution.prob_at_least(at)[0, [0, 1, 2, 5]], [1.0, 1.0, 1.0, 0.0])
+    np.testing.assert_array_equal(distribution.prob_at_least(at)[0, 3:], distribution.sf(at)[0, 3:])
+
+
+@quick
+@given(distribution=distributions(), y=st.floats(-100.0, 100.0))
+def test_at_least_is_more_than_only_at_point_masses(distribution, y):
+    at_least, more = distribution.prob_at_least(y), distribution.sf(y)
+    assert (at_least >= more).all()
+    if np.count_nonzero(distribution.values == y) < 2:
+        np.testing.assert_array_equal(at_least, more)
+
+
+# rows and labels
+
+
+def test_distributions_of_no_rows(three):
+    none = three[:0]
+    for method in ("mean", "var", "std", "median", "mode", "entropy"):
+        assert getattr(none, method)().shape == (0,)
+    for method in ("cdf", "sf", "prob_at_least", "pdf", "logpdf"):
+        assert getattr(none, method)(0.0).shape == (0,)
+        assert getattr(none, method)([[0.0, 1.0]]).shape == (0, 2)
+    assert none.crps([]).shape == none.pit([]).shape == none.expect(lambda v: v).shape == (0,)
+    assert none.interval().shape == none.interval(kind="highest_density").shape == (0, 2)
+    assert none.sample(3).shape == (3, 0)
+    assert none.quantile([0.1, 0.9, 1.0]).shape == (0, 3)
+    assert len(none.to_frame()) == 0
+
+
+def test_levels_close_to_each_other_have_labels_of_their_own(three):
+    frame = three.to_frame([0.5, 0.5000001, 0.9999999, 1.0])
+    assert list(frame)[2:] == ["q0.5", "q0.5000001", "q0.9999999", "q1"]

@@ -84,7 +84,6 @@ CATEGORICAL = {
     "pandas": lambda c, v: pd.DataFrame({"c": pd.Categorical(c), "v": v}),
     "polars": lambda c, v: pl.DataFrame({"c": pl.Series(c, dtype=pl.Categorical), "v": v}),
     "enum": lambda c, v: pl.DataFrame({"c": pl.Series(c, dtype=pl.Enum(["q", "c", "b", "a"])), "v": v}),
-    "strings": lambda c, v: pd.DataFrame({"c": np.array(c, dtype=object), "v": v}),
     "array": lambda c, v: np.array([*zip(c, v, strict=True)], dtype=object),
     "numbers": lambda c, v: np.column_stack([[np.nan if x is None else ord(x) for x in c], v]),
 }
@@ -97,7 +96,7 @@ def categorical(request):
     rng = np.random.default_rng(0)
     c = [*"abc"] * 80
     y = np.array([{"a": 10.0, "b": -5.0, "c": 3.0}[x] for x in c]) + 0.1 * rng.standard_normal(240)
-    cat_idx = [0] if request.param in ("strings", "array", "numbers") else None
+    cat_idx = [0] if request.param in ("array", "numbers") else None
     model = tiny("published", n_repeats=10, n_estimators=60, n_steps=20)
     return model.fit(make(c, rng.uniform(size=240)), y, cat_idx=cat_idx), make
 

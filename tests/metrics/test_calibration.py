@@ -5,7 +5,8 @@ import pytest
 import scoringrules
 from scipy import stats
 
-from diffgbm import metrics
+from diffgbm import PredictiveDistribution, metrics
+from diffgbm.distributions import Ensemble
 from tests.metrics.predictions import SAMPLES, Y, calibrated_prediction
 
 
@@ -59,6 +60,17 @@ def test_q_mace_by_hand():
     # at or above the truth: all four of 1.0 (ties count), one of 3.5, none of 5; an even grid is 0, 1/2, 1
     assert metrics.q_mace(samples, [1.0, 3.5, 5.0]) == pytest.approx(0.25 / 3.0)
     assert metrics.q_mace(samples, [5.0, 5.0, 5.0]) == pytest.approx(0.5)
+
+
+def test_survival_means_the_same_everywhere():
+    y = np.array([0.0])
+    atom = np.array([[0.0], [0.0], [0.0], [1.0]])
+    for prediction in (Ensemble(atom), PredictiveDistribution.from_points(atom.T)):
+        assert prediction.sf(y) == pytest.approx(1.0 - prediction.pit(y))
+        assert prediction.prob_at_least(y) == pytest.approx(1.0)
+    # ties count for predictions of both kinds
+    for prediction in (atom, PredictiveDistribution.from_points(atom.T)):
+        assert metrics.q_mace(prediction, y) == pytest.approx(1.0)
 
 
 def test_q_mace_of_distributions(calibrated):

@@ -22,6 +22,7 @@ from diffgbm.cli.comparison import compared, comparison
 from diffgbm.cli.options import RECIPES, USUAL, estimator_of, quantile_levels, seconds, settings
 from diffgbm.data.columns import feature_names, observed_table, pieces, target_table, target_values, training_table
 from diffgbm.data.table_files import TableFileError, check_output, write_table
+from diffgbm.distributions.base import quantile_labels
 from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.estimators.loaded import Model, draw, facts, interval_of, members, set_jobs
 from diffgbm.estimators.search import DiffGBMCV
@@ -193,7 +194,7 @@ def predict(
             parts["mean"] = distribution.mean()
         if levels is not None:
             values = distribution.quantile(levels)
-            parts |= {f"q{q:g}": values[..., k] for k, q in enumerate(levels)}
+            parts |= {label: values[..., k] for k, label in enumerate(quantile_labels(levels))}
         if interval is not None:
             ends = interval_of(loaded, distribution, X, interval)
             parts |= {"lower": ends[..., 0], "upper": ends[..., 1]}

@@ -66,6 +66,7 @@ class FeatureTable:
         else:
             names, p = tuple(map(str, frame.columns)), len(frame.columns)
             _check_size(frame, owner)
+            _check_no_cat_idx(cat_idx)
             columns = [frame.get_column(name) for name in frame.columns]
             is_category = [_is_categorical(column) for column in columns]
         for j in _check_cat_idx(cat_idx, p):
@@ -173,6 +174,15 @@ def _as_array(X: Any, owner: str, expected: int = 1) -> NDArray[Any]:
     # numbers beyond float64 are infinite
     with np.errstate(over="ignore"):
         return check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, estimator=owner, input_name="X")
+
+
+def _check_no_cat_idx(cat_idx: Sequence[int] | None) -> None:
+    """Refuse positions beside a frame, whose columns have names and types."""
+    if cat_idx is not None and not (hasattr(cat_idx, "__len__") and len(cat_idx) == 0):
+        raise ValueError(
+            f"`cat_idx` should not be provided when X is a DataFrame; got {cat_idx!r}. Make the columns categorical "
+            "instead (pandas: X[c].astype('category'); polars: pl.col(c).cast(pl.Categorical))."
+        )
 
 
 def _check_cat_idx(cat_idx: Sequence[int] | None, p: int) -> list[int]:

@@ -50,7 +50,11 @@ class Prediction(Protocol):
         ...
 
     def sf(self, y: ArrayLike) -> Array:
-        r""":math:`P(Y > y)`, of the shape of ``y``; an ensemble counts ties, :math:`P(Y \ge y)`."""
+        r""":math:`P(Y > y)`, of the shape of ``y``."""
+        ...
+
+    def prob_at_least(self, y: ArrayLike) -> Array:
+        r""":math:`P(Y \ge y)`, of the shape of ``y``."""
         ...
 
 
@@ -144,9 +148,44 @@ def matching_observations(prediction: Prediction, y: ArrayLike) -> Array:
 
 
 def row_key(rows: Any, n: int) -> Any:
-    """Return ``rows`` as a key that keeps the axis of rows: a position becomes a slice, and must be one of ``n``."""
-    if not isinstance(rows, (int, np.integer)):
+    """Return ``rows`` as a key that keeps the axis of rows: a slice, positions or a mask of ``n`` rows.
+
+    A position becomes a slice, and must be one of ``n``. Everything else is a ``TypeError`` or an ``IndexError``.
+    """
+    if isinstance(rows, slice):
         return rows
-    if not -n <= rows < n:
-        raise IndexError(f"there is no row {rows}: there are {n} rows.")
-    return slice(rows, rows + 1 or None)
+    if isinstance(rows, (int, np.integer)) and not isinstance(rows, bool):
+        if not -n <= rows < n:
+            raise IndexError(f"there is no row {rows}: there are {n} rows.")
+        return slice(rows, rows + 1 or None)
+    key = np.asarray(rows) if not isinstance(rows, tuple) else np.empty(())
+    if key.ndim == 1 and key.dtype.kind in "iu":
+        if len(key) and not (-n <= key.min() and key.max() < n):
+            raise IndexError(f"there is no row {key[(key < -n) | (key >= n)][0]}: there are {n} rows.")
+        return key
+    if key.ndim == 1 and key.dtype.kind == "b":
+        if len(key) != n:
+            raise IndexError(f"a mask of rows must have one value for each of {n} rows; got {len(key)}.")
+        return key
+    if key.shape == (0,):
+        return np.empty(0, np.intp)
+    raise TypeError(f"rows are selected by a position, a slice, positions or a mask; got {str(rows)[:60]!r}.")
+
+
+def quantile_labels(levels: ArrayLike) -> list[str]:
+    """Return names of quantiles, ``q0.05`` for the level 0.05: six digits, or more where levels would share a name.
+
+    Examples
+    --------
+    >>> quantile_labels([0.05, 0.5, 1.0])
+    ['q0.05', 'q0.5', 'q1']
+    >>> quantile_labels([0.5, 0.5000001])
+    ['q0.5', 'q0.5000001']
+    """
+    wanted = [float(level) for level in np.ravel(levels)]
+    # no level but 0 and 1 themselves is named after them
+    distinct = {0.0, 1.0, *wanted}
+    digits = 6
+    while len({f"{level:.{digits}g}" for level in distinct}) < len(distinct) and digits < 17:
+        digits += 1
+    return [f"q{level:.{digits}g}" for level in wanted]

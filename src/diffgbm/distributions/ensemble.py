@@ -85,5 +85,9 @@ class Ensemble:
         return np.asarray((self.samples <= np.asarray(y)).mean(axis=0))
 
     def sf(self, y: ArrayLike) -> Array:
+        """Fraction of samples above ``y``."""
+        return np.asarray((self.samples > np.asarray(y)).mean(axis=0))
+
+    def prob_at_least(self, y: ArrayLike) -> Array:
         """Fraction of samples at or above ``y``."""
         return np.asarray((self.samples >= np.asarray(y)).mean(axis=0))

@@ -127,8 +127,13 @@ class JointDistribution:
         return self._each(lambda distribution, j: distribution.cdf(at[:, j]))
 
     def sf(self, y: ArrayLike) -> Array:
-        """Return ``1 - cdf(y)``."""
+        r""":math:`P(Y_j > y_j)` of the marginals, with ``y`` as in ``cdf``: shape (n, d)."""
         return 1.0 - self.cdf(y)
+
+    def prob_at_least(self, y: ArrayLike) -> Array:
+        r""":math:`P(Y_j \ge y_j)` of the marginals, with ``y`` as in ``cdf``: shape (n, d)."""
+        at = np.broadcast_to(np.asarray(y, dtype=np.float64), (len(self), len(self.names)))
+        return self._each(lambda distribution, j: distribution.prob_at_least(at[:, j]))
 
     def pit(self, y: ArrayLike) -> Array:
         """Probability integral transforms of the marginals, shape (n, d)."""
@@ -153,9 +158,11 @@ class JointDistribution:
         centred = self.points - self.points.mean(axis=1)[:, None]
         covariance = np.einsum("nmj,nmk->njk", centred, centred) / m * m ** (-2.0 / (d + 4))
         scale = np.einsum("njj->nj", covariance)
-        covariance += (
-            np.eye(d) * (1e-9 * scale + 1e-18 * np.abs(self.points).max(axis=(1, 2))[:, None] ** 2 + 1e-300)[:, :, None]
-        )
+        # points on a line or in one place have no density: some noise, and if they are one number but for rounding,
+        # a billionth of it
+        size = np.abs(self.points).max(axis=1)
+        floor = np.where(scale > (16.0 * np.spacing(size)) ** 2, 1e-9 * scale, (1e-9 * size) ** 2)
+        covariance += np.eye(d) * (floor + 1e-300)[:, :, None]
         root = np.linalg.cholesky(covariance)
         z = np.linalg.solve(root, (observed[:, None] - self.points).swapaxes(1, 2))
         log_kernel = -0.5 * (z**2).sum(axis=1)

@@ -59,7 +59,8 @@ def variogram_score(points: Array, y: Array, p: float = 0.5) -> Array:
 
 def by_rows(score: Callable[..., Any], y: Array, members: Array, **options: Any) -> Array:
     """Score rows in blocks, so that the arrays of pairs of members stay small."""
-    pairs = members[0].size * members.shape[1] if len(members) else 1
-    rows = max(1, PAIRS // pairs)
+    if len(members) == 0:
+        return np.empty(0)
+    rows = max(1, PAIRS // (members[0].size * members.shape[1]))
     parts = [score(y[i : i + rows], members[i : i + rows], **options) for i in range(0, len(y), rows)]
     return np.concatenate([np.atleast_1d(part) for part in parts])

@@ -19,12 +19,14 @@ from scipy.special import logsumexp, ndtr
 from diffgbm._util.errors import check_count, known
 from diffgbm._util.optional import need
 from diffgbm._util.types import Array
-from diffgbm.distributions.base import IntervalKind, append_index, row_key
+from diffgbm.distributions.base import IntervalKind, append_index, quantile_labels, row_key
 from diffgbm.distributions.density_plot import draw_densities
 from diffgbm.engine import normals
 
 WINDOW = 0.015
 """Largest half-width, in probability, of the quantile range that sets the bandwidth of the density."""
+FAR = 2.0**20
+"""Distance from zero, in ranges of the points, beyond which a row's numbers are computed around its middle."""
 ROWS = 1024
 """Rows of a block, where intermediate arrays are larger than the distributions."""
 
@@ -176,6 +178,13 @@ class PredictiveDistribution:
         r""":math:`P(Y > y)`, with ``y`` as in ``cdf``."""
         return 1.0 - self.cdf(y)
 
+    def prob_at_least(self, y: ArrayLike) -> Array:
+        r""":math:`P(Y \ge y)`, with ``y`` as in ``cdf``: more than ``sf`` where ``y`` is a point mass."""
+        at = self._arguments(y)
+        v, p = self._knots
+        below = [_below(a, row, p) for a, row in zip(at, v, strict=True)]
+        return 1.0 - np.array(below).reshape(at.shape)
+
     def pit(self, y: ArrayLike) -> Array:
         """Probability integral transform ``cdf(y)`` of the observations (n,): uniform under calibration."""
         return self.cdf(self.observations(y))
@@ -238,7 +247,10 @@ class PredictiveDistribution:
         is within 15% of a normal density between the 1% and 99% quantiles.
         """
         at = self._arguments(y)
-        grid = at.reshape(len(self), -1)
+        return self._log_density(at[:, None] if at.ndim == 1 else at, self.values).reshape(at.shape)
+
+    def _log_density(self, grid: Array, points: Array) -> Array:
+        """Log density at (n, k) of the kernels around ``points`` (n, m): the values, moved as the grid."""
         mass, width = self.kernels
         out = np.empty(grid.shape)
         rows = max(1, ROWS * 64 // (grid.shape[1] * len(self.levels) // 64 + 1))
@@ -247,9 +259,9 @@ class PredictiveDistribution:
             weights = mass / width[part] / np.sqrt(2.0 * np.pi)
             # beside a point mass the distance in bandwidths may overflow: the density is zero
             with np.errstate(over="ignore"):
-                z = (grid[part, :, None] - self.values[part, None, :]) / width[part, None, :]
+                z = (grid[part, :, None] - points[part, None, :]) / width[part, None, :]
                 out[part] = logsumexp(-0.5 * z * z, b=weights[:, None, :], axis=-1)
-        return out.reshape(at.shape)
+        return out
 
     @cached_property
     def kernels(self) -> tuple[Array, Array]:
@@ -257,10 +269,23 @@ class PredictiveDistribution:
         p = self.levels
         edges = np.concatenate([[0.0], 0.5 * (p[1:] + p[:-1]), [1.0]])
         window = np.maximum(np.minimum(WINDOW, 0.5 * np.minimum(p, 1.0 - p)), 2.0 / len(p))
-        width = 0.5 * (self.quantile(np.minimum(p + window, 1.0)) - self.quantile(np.maximum(p - window, 0.0)))
+        near = self._near_zero
+        width = 0.5 * (near.quantile(np.minimum(p + window, 1.0)) - near.quantile(np.maximum(p - window, 0.0)))
         # a point mass has no density: it becomes a peak as wide as a thousandth of the standard deviation
-        floor = 1e-3 * self.std() + 1e-9 * np.abs(self.values).max(axis=1) + np.finfo(float).tiny
+        # and if all points are one number but for rounding, as a billionth of it
+        std, size = near.std(), np.abs(self.values).max(axis=1)
+        floor = np.where(std > 16.0 * np.spacing(size), 1e-3 * std, 1e-9 * size) + np.finfo(float).tiny
         return np.diff(edges), np.maximum(width, floor[:, None])
+
+    @cached_property
+    def _near_zero(self) -> PredictiveDistribution:
+        """The same distributions, with rows whose range is small beside their distance from zero moved to zero.
+
+        Numbers between their points are rounded less there. The move itself rounds nothing.
+        """
+        v = self.values
+        far = np.abs(v).max(axis=1) > FAR * (v[:, -1] - v[:, 0])
+        return PredictiveDistribution(v - np.where(far, v[:, v.shape[1] // 2], 0.0)[:, None], self.levels)
 
     def mode(self) -> Array:
         """Point of highest density, shape (n,)."""
@@ -270,7 +295,8 @@ class PredictiveDistribution:
 
     def entropy(self) -> Array:
         r"""Differential entropy :math:`-\int \log f(Q(p))\,dp`, in nats, shape (n,)."""
-        return -self.logpdf(self.quantile((np.arange(128) + 0.5) / 128)).mean(axis=1)
+        near = self._near_zero
+        return -self._log_density(near.quantile((np.arange(128) + 0.5) / 128), near.values).mean(axis=1)
 
     def expect(self, function: Callable[[Array], ArrayLike]) -> Array:
         """Expectation of ``function(Y)``, which is called once with all points (n, m) and returns that shape."""
@@ -290,7 +316,7 @@ class PredictiveDistribution:
     def to_frame(self, quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)) -> Any:
         """Summarise the distributions in a pandas frame: mean, standard deviation and quantiles of each row."""
         columns = {"mean": self.mean(), "std": self.std()}
-        columns |= {f"q{q:g}": v for q, v in zip(quantiles, self.quantile(list(quantiles)).T, strict=True)}
+        columns |= dict(zip(quantile_labels(quantiles), self.quantile(list(quantiles)).T, strict=True))
         return need("pandas").DataFrame(columns, index=self.index)
 
     def plot(self, rows: Sequence[int] | None = None, ax: Any = None) -> Any:
@@ -329,6 +355,12 @@ def _interpolated(u: Array, knots: Array, p: Array) -> Array:
     if not steep.any():
         return result
     return np.where(steep, p[np.clip(np.searchsorted(knots, u, side="right") - 1, 0, len(p) - 1)], result)
+
+
+def _below(u: Array, knots: Array, p: Array) -> Array:
+    """Interpolate the probabilities of less than ``u``: at a point mass, where knots coincide, the lowest of theirs."""
+    first, last = (np.searchsorted(knots, u, side=side) for side in ("left", "right"))
+    return np.where(last - first > 1, p[np.minimum(first, len(p) - 1)], _interpolated(u, knots, p))
 
 
 def _between(u: Array, a: Array, b: Array, p: Array, q: Array) -> Array:

@@ -13,6 +13,7 @@ from diffgbm._util.types import Array
 from diffgbm.data.frames import frame_like, series_like
 from diffgbm.data.response import read_response
 from diffgbm.distributions import Distribution, IntervalKind, concatenate
+from diffgbm.distributions.base import quantile_labels
 
 
 class DistributionMethods:
@@ -54,7 +55,7 @@ class DistributionMethods:
         """
         levels = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
         values = self._map_distributions(X, lambda distribution: distribution.quantile(levels))
-        return self._table(X, values, [f"q{a:g}" for a in levels])
+        return self._table(X, values, quantile_labels(levels))
 
     def predict_interval(self, X: Any, coverage: float = 0.9, kind: IntervalKind = "central") -> Any:
         """Interval that holds ``coverage`` of p(y | x).

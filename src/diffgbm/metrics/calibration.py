@@ -84,7 +84,7 @@ def width(prediction: Any, level: float = 0.9) -> float:
 
 def q_mace(prediction: Any, y: ArrayLike) -> float:
     """Mean absolute difference between the sorted ``P(Y >= y)`` and an equidistant grid on [0, 1]."""
-    ranks = np.sort(as_distribution(prediction, y).sf(y).ravel())
+    ranks = np.sort(as_distribution(prediction, y).prob_at_least(y).ravel())
     return float(np.mean(np.abs(ranks - np.linspace(0.0, 1.0, len(ranks)))))
 
 
