@@ -23,10 +23,11 @@ def test_statistics_are_numpys(samples):
     np.testing.assert_array_equal(ensemble.members, np.moveaxis(samples, 0, -1))
 
 
-def test_ties_count_on_both_sides():
+def test_ties():
     ensemble = Ensemble(np.array([[1.0], [2.0], [2.0], [3.0]]))
     assert ensemble.pit([2.0]) == [0.75]
-    assert ensemble.sf([2.0]) == [0.75]
+    assert ensemble.sf([2.0]) == [0.25]
+    assert ensemble.prob_at_least([2.0]) == [0.75]
 
 
 @both

@@ -429,15 +429,6 @@ def test_survival_at_a_point_mass():
     np.testing.assert_array_equal(distribution.prob_at_least(at)[0, 3:], distribution.sf(at)[0, 3:])
 
 
-@quick
-@given(distribution=distributions(), y=st.floats(-100.0, 100.0))
-def test_at_least_is_more_than_only_at_point_masses(distribution, y):
-    at_least, more = distribution.prob_at_least(y), distribution.sf(y)
-    assert (at_least >= more).all()
-    if np.count_nonzero(distribution.values == y) < 2:
-        np.testing.assert_array_equal(at_least, more)
-
-
 # rows and labels
 
 

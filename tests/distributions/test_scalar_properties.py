@@ -141,3 +141,12 @@ def test_reflection(distribution, q):
     np.testing.assert_allclose(mirror.mean(), -distribution.mean(), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(mirror.crps([3.0]), distribution.crps([-3.0]), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(mirror.logpdf([3.0]), distribution.logpdf([-3.0]), rtol=1e-6, atol=1e-6)
+
+
+@quick
+@given(distribution=distributions(), y=st.floats(-100.0, 100.0))
+def test_at_least_is_more_than_only_at_point_masses(distribution, y):
+    at_least, more = distribution.prob_at_least(y), distribution.sf(y)
+    assert (at_least >= more).all()
+    if np.count_nonzero(distribution.values == y) < 2:
+        np.testing.assert_array_equal(at_least, more)
