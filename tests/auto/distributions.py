@@ -13,7 +13,7 @@ EVEN = np.linspace(0.0, 1.0, CELLS + 1)
 
 
 def normal_distributions(n, width, seed=0, scale=1.0):
-    """Laws of the right centre and ``width`` times the right spread, and observations."""
+    """Distributions of the correct centre and ``width`` times the correct width, and observations."""
     rng = np.random.default_rng(seed)
     centre = rng.normal(size=n)
     points = centre[:, None] + np.broadcast_to(width * scale, n)[:, None] * NORMAL
@@ -21,23 +21,23 @@ def normal_distributions(n, width, seed=0, scale=1.0):
 
 
 def half_informative_distributions(n, seed=0):
-    """Laws that tell narrow rows from wide ones, but only half as well as they differ (in logarithms)."""
+    """Distributions whose log widths vary half as much as they should."""
     scale = np.exp(np.random.default_rng((seed, 1)).normal(size=n))
     return normal_distributions(n, scale**-0.5, seed, scale)
 
 
 def distributions_of_ranks(n):
-    """Laws whose spreads are in order."""
+    """Distributions of increasing width."""
     return PredictiveDistribution.from_points((1.0 + np.arange(n))[:, None] * NORMAL)
 
 
 def covered(correction, level, at=0.5):
-    """What a correction says that intervals cover."""
+    """Coverage of intervals according to a correction."""
     return np.interp(level, EVEN, correction.coverage(np.array([at]))[0])
 
 
 def distributions_of_bags(n, rho, bags=50, seed=0):
-    """Laws N(m + a, 1) of one bag each, where bags differ by ``a`` of variance ``rho``, their mixtures, observations.
+    """N(m + a, 1) of single bags, which differ by ``a`` of variance ``rho``; their mixtures; observations.
 
     The distributions of single bags are right: observations are N(m, 1 - rho).
     """

@@ -27,10 +27,10 @@ from tests.auto.shapes import correct_distributions, uniforms
 def test_a_response_is_confined_where_that_helps():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, size=(400, 2)).astype(float)
-    spread = np.sort(rng.normal(size=(400, 60, 2)) * 0.3 + y[:, None], axis=1)
+    points = np.sort(rng.normal(size=(400, 60, 2)) * 0.3 + y[:, None], axis=1)
     # the first response is discrete and its distributions are not; the second's are already
-    spread[:, :, 1] = np.clip(np.round(2.0 * spread[:, :, 1] - y[:, None, 1]), 0.0, 3.0)
-    first, second = accepted_shapes(y, y, spread, None, None)
+    points[:, :, 1] = np.clip(np.round(2.0 * points[:, :, 1] - y[:, None, 1]), 0.0, 3.0)
+    first, second = accepted_shapes(y, y, points, None, None)
     np.testing.assert_array_equal(first.atoms, [0.0, 1.0, 2.0, 3.0])
     assert not second
 
@@ -89,7 +89,7 @@ def test_a_wrong_width_is_corrected(width):
     correction = accepted_correction(*normal_distributions(1500, width), None, seed=0)
     distribution, y = normal_distributions(1500, width, seed=1)
     before, after = coverage_error(distribution, y), coverage_error(correction(distribution), y)
-    # sampling error of a coverage of 1,500 rows, twice: learned and judged
+    # sampling error of a coverage of 1,500 rows, twice: fitted and tested
     assert after < 3.0 * np.sqrt(2.0 * 0.25 / 1500)
     assert after < 0.5 * before
     assert correction(distribution).crps(y).mean() < distribution.crps(y).mean()
@@ -110,16 +110,17 @@ def test_narrow_and_wide_distributions_are_corrected_each_its_way():
 
 
 def test_correct_distributions_hardly_change():
-    """Or as good as alone: what is moved is within the error with which 1,500 rows know it."""
+    """The change is within the sampling error of 1,500 rows."""
     n = 1500
     for seed in range(20):
         scale = np.exp(np.random.default_rng((seed, 2)).normal(size=n))
         distribution, y = normal_distributions(n, 1.0, seed, scale)
         correction = accepted_correction(distribution, y, None, seed=0)
         if correction is not None:
-            said = correction.coverage(rank(interquartile_range(distribution), correction.iqr_quantiles)).mean(axis=0)
+            ranks = rank(interquartile_range(distribution), correction.iqr_quantiles)
+            coverage = correction.coverage(ranks).mean(axis=0)
             for level in (0.5, 0.9):
-                assert abs(np.interp(level, EVEN, said) - level) < 3.0 * np.sqrt(level * (1.0 - level) / n)
+                assert abs(np.interp(level, EVEN, coverage) - level) < 3.0 * np.sqrt(level * (1.0 - level) / n)
             assert correction(distribution).crps(y).mean() < 1.002 * distribution.crps(y).mean()
 
 
@@ -129,7 +130,7 @@ def test_few_rows_give_no_correction():
 
 
 def mostly_narrow_distributions(n, width):
-    """Laws of ``width`` times the right spread, but for a few that are right, too few to be told apart by their rank.
+    """Distributions of ``width`` times the correct width, except a few correct ones that no rank separates.
 
     The few are so wide that they decide the CRPS.
     """
@@ -167,8 +168,8 @@ def test_rows_without_weight_do_not_count():
     distribution = PredictiveDistribution(np.vstack([wide.values, right.values]), wide.levels)
     y = np.concatenate([y_wide, y_right])
     heavy, light = np.where(np.arange(1600) < 800, 1.0, 1e-9), np.where(np.arange(1600) < 800, 1e-9, 1.0)
-    told = accepted_correction(distribution, y, heavy, seed=0)
-    assert told.coverage(rank(interquartile_range(wide), told.iqr_quantiles))[:, CELLS // 2].min() > 0.7
+    changed = accepted_correction(distribution, y, heavy, seed=0)
+    assert changed.coverage(rank(interquartile_range(wide), changed.iqr_quantiles))[:, CELLS // 2].min() > 0.7
     quiet = accepted_correction(distribution, y, light, seed=0)
     if quiet is not None:
         found = quiet.coverage(rank(interquartile_range(right), quiet.iqr_quantiles))[:, CELLS // 2]
@@ -185,7 +186,7 @@ def test_a_pool_is_corrected_by_adjusted_observations():
 
 
 def test_central_error_by_hand():
-    # eight rows, pairs by spread; |2u - 1| of a pair: (0, 0), (.6, .6), (.85, .85), (.99, .99)
+    # eight rows, pairs by width; |2u - 1| of a pair: (0, 0), (.6, .6), (.85, .85), (.99, .99)
     distance = np.repeat([0.0, 0.6, 0.85, 0.99], 2)
     pit, size = 0.5 + 0.5 * distance, np.arange(8.0)
     all_rows = np.mean(np.abs(np.array([0.25, 0.5, 0.75, 0.75]) - LEVELS))

@@ -87,9 +87,9 @@ def test_points_are_evenly_distributed_over_their_atom(points, values):
     assert (np.diff(moved, axis=1) >= 0.0).all()
     for row, middle, share in zip(moved, shape(points), jitter, strict=True):
         for value in np.unique(middle):
-            own = row[middle == value]
-            even = (np.arange(len(own)) + 0.5) / len(own)
-            np.testing.assert_allclose(own, value + shape.atom_width * (even - share), atol=1e-12)
+            inside = row[middle == value]
+            even = (np.arange(len(inside)) + 0.5) / len(inside)
+            np.testing.assert_allclose(inside, value + shape.atom_width * (even - share), atol=1e-12)
 
 
 @given(POINTS, VALUES)

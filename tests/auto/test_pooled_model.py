@@ -86,19 +86,19 @@ def test_distributions_do_not_depend_on_the_batch(pool):
 
 def test_each_sample_is_one_members(members, pool):
     X, _ = toy(5, seed=1)
-    owner = sample_members(pool.weights, 40)
+    member_of = sample_members(pool.weights, 40)
     samples = pool.sample(X, 40, 123, 0, 1, 0)
     for i, member in enumerate(members):
-        own = np.flatnonzero(owner == i)
+        indices = np.flatnonzero(member_of == i)
         stream = int(np.random.SeedSequence((123, i)).generate_state(1, np.uint64)[0])
-        expected = np.empty((len(own), 5, 1))
+        expected = np.empty((len(indices), 5, 1))
 
         def receive(rows, values, expected=expected):
             expected[:, rows] = values.swapaxes(0, 1)
 
         steps = member.recipe.steps(member.recipe.sampler)
-        member.integrate(X, steps, Draws(len(own), stream, 0), 1, 0, receive)
-        np.testing.assert_array_equal(samples[own], expected)
+        member.integrate(X, steps, Draws(len(indices), stream, 0), 1, 0, receive)
+        np.testing.assert_array_equal(samples[indices], expected)
 
 
 def test_samples_are_independent_of_threads_and_pieces(pool):

@@ -115,7 +115,7 @@ def test_a_scaled_correction_changes_coverage_in_proportion():
 
 
 def test_distributions_of_equal_width_share_one_correction():
-    """Then the rank tells nothing, and what it seems to tell must not be counted twice."""
+    """The rank carries no information then, and must not be counted twice."""
     distribution, y = normal_distributions(3000, 1.5)
     pit = distribution.pit(y)
     correction = fit_correction(distribution, pit)

@@ -35,16 +35,16 @@ def used(model):
 
 @pytest.fixture
 def poor_recipes(monkeypatch):
-    """Flows that are sampled badly unless somebody notices."""
+    """Flows with a poor sampler."""
     monkeypatch.setitem(NAMED, "flow", {**NAMED["flow"], **SAMPLED_POORLY})
 
 
 def test_every_recipe_can_be_sampled_otherwise():
     assert set(SAMPLERS) == {recipe for preset in PRESETS.values() for recipe in preset.recipes}
     for name, others in SAMPLERS.items():
-        own = diffgbm.DiffGBM(**noise_model_arguments(name)).recipe
-        assert own.sampler not in others
-        assert len({replace(own, sampler=other).steps(other).size.shape for other in others}) > 1
+        recipe = diffgbm.DiffGBM(**noise_model_arguments(name)).recipe
+        assert recipe.sampler not in others
+        assert len({replace(recipe, sampler=other).steps(other).size.shape for other in others}) > 1
 
 
 @pytest.mark.parametrize("d", [None, 2])
@@ -94,7 +94,7 @@ def test_bags_that_come_after_the_choice_follow_it(poor_recipes, monkeypatch):
 
 def test_a_pool_that_is_no_better_keeps_its_samplers(poor_recipes, monkeypatch):
     X, y = toy(200)
-    monkeypatch.setattr(final_models, "lowers", lambda other, own, weights, least: False)
+    monkeypatch.setattr(final_models, "lowers", lambda *arguments: False)
     model = auto().fit(X, y)
     assert used(model) == {POOR}
     assert "sampler" in set(model.leaderboard_["stage"])  # it was tried
@@ -139,14 +139,14 @@ def test_many_rows_are_thinned_evenly(monkeypatch):
 @pytest.mark.parametrize("weights", [None, np.full(400, 2.0)])
 def test_what_lowers_the_loss(weights):
     rng = np.random.default_rng(0)
-    own = rng.uniform(1.0, 3.0, size=400)
-    mean = own.mean()
-    assert lowers(own - 2.0 * MIN_GAIN * mean, own, weights, MIN_GAIN)
-    assert not lowers(own - 0.5 * MIN_GAIN * mean, own, weights, MIN_GAIN)
-    assert lowers(own - 0.5 * MIN_GAIN * mean, own, weights)
-    assert not lowers(own, own, weights)
+    reference = rng.uniform(1.0, 3.0, size=400)
+    mean = reference.mean()
+    assert lowers(reference - 2.0 * MIN_GAIN * mean, reference, weights, MIN_GAIN)
+    assert not lowers(reference - 0.5 * MIN_GAIN * mean, reference, weights, MIN_GAIN)
+    assert lowers(reference - 0.5 * MIN_GAIN * mean, reference, weights)
+    assert not lowers(reference, reference, weights)
     # a gain that a few rows owe to chance: mean 0.01, standard error 0.05
     noise = rng.standard_normal(400)
     noise = (noise - noise.mean()) / noise.std()
-    assert not lowers(own - (0.01 + noise), own, weights)
-    assert lowers(own - (0.1 + noise), own, weights)
+    assert not lowers(reference - (0.01 + noise), reference, weights)
+    assert lowers(reference - (0.1 + noise), reference, weights)

@@ -52,7 +52,7 @@ def test_points_use_out_of_fold_values(trainer):
     assert (np.diff(points, axis=1) >= 0.0).all()
     problem = trainer.problem
     values = problem.inputs(CANDIDATE).values[rows]
-    expected = model.points(problem.table.X[rows], model.recipe.sampler, POINTS, 1, said=values)
+    expected = model.points(problem.table.X[rows], model.recipe.sampler, POINTS, 1, stage_values=values)
     np.testing.assert_array_equal(points, np.sort(expected, axis=1))
     new_rows = model.points(problem.table.X[rows], model.recipe.sampler, POINTS, 1)
     assert not np.array_equal(points, np.sort(new_rows, axis=1))

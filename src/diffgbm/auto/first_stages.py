@@ -19,7 +19,7 @@ from diffgbm.first_stage.stack import combined, sparse_weights
 NONE = "none"
 """Name of no first-stage model among those that are subtracted."""
 ALWAYS = "lightgbm"
-"""The first-stage model that is fitted whatever the time limit."""
+"""The first-stage model that is fitted even if time runs out."""
 TRIAL_ROWS = 2000
 """Rows that first-stage models are tried on."""
 FEW_COLUMNS = 200

@@ -136,7 +136,7 @@ class PooledModel:
         for i, member in enumerate(self.members):
             samples = np.flatnonzero(member_of == i)
             if len(samples):
-                # each member draws from a stream of its own
+                # each member has its stream of random numbers
                 stream = int(np.random.SeedSequence((key, i)).generate_state(1, np.uint64)[0])
                 draws = Draws(len(samples), stream, first_row)
                 steps = member.recipe.steps(member.recipe.sampler)

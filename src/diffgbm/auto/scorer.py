@@ -43,7 +43,7 @@ class Scorer:
         return cls(table.response.location / units + table.y, units, table.weights)
 
     def score(self, points: Array, rows: Rows) -> float:
-        """Mean CRPS of the distributions of ``rows``, given as points (rows, m, d); averaged over responses."""
+        """Mean CRPS of the points (rows, m, d) of ``rows``, averaged over responses."""
         terms = [self.terms([points], rows, j) for j in range(points.shape[2])]
         return float(np.mean([pool_crps(np.ones(1), *term) for term in terms]))
 
