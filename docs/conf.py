@@ -17,6 +17,7 @@ extensions = [
     "myst_parser",
     "numpydoc",
     "mathml",
+    "beside_peers",
     "measured",
     "source_lines",
     "sphinx.ext.autodoc",

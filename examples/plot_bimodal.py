@@ -2,9 +2,9 @@
 A target with two branches
 ==========================
 
-Some rows have two plausible answers and nothing in between: a flight that is on time or misses its slot, a customer
-who buys much or little. A mean, or a normal law around it, is then an answer that never happens. No family of
-distributions is assumed here: the branches are learned.
+Some rows have two plausible outcomes and nothing in between: a flight that is on time or misses its slot, a customer
+who buys much or little. The mean, or a normal distribution around it, then predicts an outcome that never happens.
+DiffGBM assumes no family of distributions: it learns the branches.
 """
 
 import matplotlib.pyplot as plt
@@ -26,15 +26,15 @@ def draw(n):
 X, y = draw(3000)
 
 # %%
-# The mean says nothing about where the branches are, so it is not taken out of the response first
-# (``residualize="off"``), and large leaves (they count noisy copies, 30 of each row) keep the learned law smooth:
+# The mean does not say where the branches are, so it is not subtracted from the response (``residualize="off"``).
+# Large leaves (they count noisy copies, 30 of each row) keep the distribution smooth:
 
 model = DiffGBM(residualize="off", n_estimators=250, min_child_samples=300, learning_rate=0.1, n_jobs=1, seed=0).fit(
     X, y
 )
 
 # %%
-# The law of three rows, and what can be asked of it. The true probability of the upper branch is 0.65 everywhere.
+# The distributions of three rows. The true probability of the upper branch is 0.65 everywhere.
 
 rows = np.array([[0.1], [0.55], [0.95]])
 distribution = model.predict_distribution(rows, grid=1597)  # many points: a smooth density

@@ -1,9 +1,9 @@
 """
-Calibration: do the intervals hold what they say?
-=================================================
+Calibration: do intervals attain nominal coverage?
+==================================================
 
-A law is calibrated if what it says happens as often as it says. Three pictures show it, on rows that the model has
-not seen; :class:`diffgbm.ConformalDiffGBM` then gives intervals with a guarantee.
+A model is calibrated if events happen as often as it predicts. Three pictures show it, on rows that the model has
+not seen. :class:`diffgbm.ConformalDiffGBM` then gives intervals with a guarantee.
 """
 
 import matplotlib.pyplot as plt
@@ -18,20 +18,20 @@ X, y = load_diabetes(return_X_y=True)
 X, X_new, y, y_new = train_test_split(X, y, test_size=0.4, random_state=0)
 
 # %%
-# A model that was asked to learn too much from 265 rows: large trees, small leaves, no early stopping. Its laws are
-# too narrow.
+# A model that learns too much from 265 rows: large trees, small leaves, no early stopping. Its distributions are too
+# narrow.
 
 settings = {"n_estimators": 120, "num_leaves": 31, "min_child_samples": 5, "early_stopping_rounds": None}
-eager = DiffGBM.published(**settings, n_jobs=1, seed=0).fit(X, y)
-distribution = eager.predict_distribution(X_new)
+overfitted = DiffGBM.published(**settings, n_jobs=1, seed=0).fit(X, y)
+distribution = overfitted.predict_distribution(X_new)
 
 figure, panels = plt.subplots(1, 3, figsize=(12.5, 4), layout="constrained")
 pit_histogram(distribution, y_new, bins=10, ax=panels[0])
 reliability(distribution, y_new, ax=panels[1])
 coverage_by_iqr(distribution, y_new, bins=4, ax=panels[2])
-panels[0].set_title("PIT: a trough says too narrow")
+panels[0].set_title("PIT: a trough means too narrow")
 panels[1].set_title("reliability: below the diagonal")
-panels[2].set_title("90% intervals, by predicted spread")
+panels[2].set_title("90% intervals, by predicted width")
 
 # %%
 # The same in numbers:
@@ -40,14 +40,13 @@ print(f"coverage of 90% intervals: {metrics.coverage(distribution, y_new, 0.9):.
 print(f"Kolmogorov-Smirnov test of uniform PIT values: p = {metrics.pit_ks(distribution, y_new).pvalue:.1g}")
 
 # %%
-# Two remedies. Leave the trees less freedom, as the flow recipe with large leaves does; or calibrate: conformal
-# intervals are widened by what the model got wrong on rows that it had not seen. They make any model honest, not
-# better.
+# Two remedies. Give the trees less freedom, as the flow recipe with large leaves does. Or calibrate: conformal
+# intervals are widened by the errors on rows that the model has not seen. They make any model honest, not better.
 
 flow = {"n_estimators": 150, "learning_rate": 0.05, "min_child_samples": 60, "n_jobs": 1, "seed": 0}
 models = {
-    "eager": eager,
-    "eager, conformal": ConformalDiffGBM(DiffGBM.published(**settings, n_jobs=1, seed=0), method="cv", seed=0).fit(
+    "overfitted": overfitted,
+    "overfitted, conformal": ConformalDiffGBM(DiffGBM.published(**settings, n_jobs=1, seed=0), method="cv", seed=0).fit(
         X, y
     ),
     "flow": DiffGBM.flow(**flow).fit(X, y),
@@ -57,11 +56,11 @@ results = {}
 for name, model in models.items():
     lower, upper = model.predict_interval(X_new, coverage=0.9).T
     results[name] = np.mean((lower <= y_new) & (y_new <= upper)), np.mean(upper - lower)
-    print(f"{name:<17} covers {results[name][0]:.1%}, mean width {results[name][1]:.0f}")
+    print(f"{name:<21} covers {results[name][0]:.1%}, mean width {results[name][1]:.0f}")
 
 # %%
-# With 177 new rows the standard error of a coverage of 90% is 2.3 points: the eager model misses by far more than
-# that, the others are within sampling error.
+# With 177 new rows the standard error of a coverage of 90% is 2.3 points. The overfitted model misses by far more
+# than that, the others are within sampling error.
 
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 error = 1.96 * np.sqrt(0.9 * 0.1 / len(y_new))

@@ -2,8 +2,8 @@
 Categories and missing values
 =============================
 
-Frames go in as they are: text and categorical columns are categories, gaps may be anywhere, and new rows may hold
-values that training never saw. Nothing is encoded or imputed by hand.
+Pass frames as they are: categorical columns are categories, values may be missing anywhere, and new rows may hold
+categories that training never saw. You encode and impute nothing by hand.
 """
 
 import matplotlib.pyplot as plt
@@ -15,16 +15,16 @@ from diffgbm.plotting import densities
 
 rng = np.random.default_rng(0)
 BASE = {"centre": 5.2, "harbour": 4.6, "hills": 6.1, "station": 3.4}
-SPREAD = {"centre": 0.5, "harbour": 1.2, "hills": 0.8, "station": 0.3}
+SCALE = {"centre": 0.5, "harbour": 1.2, "hills": 0.8, "station": 0.3}
 
 
 def flats(n):
-    """Price per square metre by quarter and age. A missing age says something: nobody notes it of new flats."""
+    """Price per square metre by quarter and age. A missing age is informative: nobody records it for new flats."""
     quarter = rng.choice(list(BASE), n)
     age = rng.exponential(30.0, n)
     new = rng.uniform(size=n) < 0.2
     price = np.array([BASE[q] for q in quarter]) - 0.02 * np.minimum(age, 60) + 1.5 * new
-    price += np.array([SPREAD[q] for q in quarter]) * rng.standard_normal(n)
+    price += np.array([SCALE[q] for q in quarter]) * rng.standard_normal(n)
     frame = pd.DataFrame({"quarter": pd.Categorical(quarter), "age": np.where(new, np.nan, age)})
     frame.loc[rng.uniform(size=n) < 0.05, "quarter"] = None
     return frame, pd.Series(price, name="price")
@@ -45,8 +45,8 @@ asked = pd.DataFrame(
 print(model.predict_distribution(asked).to_frame([0.05, 0.5, 0.95]).round(2))
 
 # %%
-# The missing age raises the price by about 1.5, as it should: the trees learned that it means a new building. Where
-# the quarter is missing the law is wide, because it could be any of them.
+# The missing age raises the price by about 1.5, as it should: the trees learned that it means a new building. If the
+# quarter is missing, the distribution is wide, because it could be any of them.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4), width_ratios=[1.3, 1], layout="constrained")
 densities(model.predict_distribution(asked, grid=1597), rows=range(4), ax=left)
@@ -65,10 +65,10 @@ right.spines[["top", "right"]].set_visible(False)
 print(by_group.round(3))
 
 # %%
-# Coverage is within two or three points of 90% in every quarter, although their spreads differ by a factor of four;
-# where the quarter is missing it is lower, by hardly more than the sampling error. What was never seen in training,
-# here a quarter called "airport", is treated as every unknown category, and the answer does not depend on the other
-# rows of the table: codes are those of training, not of the frame at hand.
+# Coverage is within two or three points of 90% in every quarter, although their noise differs by a factor of four.
+# Where the quarter is missing it is lower, by hardly more than the sampling error. A category that training never saw,
+# here a quarter called "airport", is treated as unknown, and the prediction does not depend on the other rows of the
+# table: codes are those of training, not of the frame you pass.
 
 unknown = pd.DataFrame({"quarter": ["airport"], "age": [20.0]})
 together = pd.concat([unknown, X_new.astype({"quarter": object})], ignore_index=True)

@@ -2,9 +2,9 @@
 How the engine works: a forest becomes a table
 ==============================================
 
-Sampling asks the same forest about the same row ``n_samples x n_steps`` times; only the state ``y`` and the time
-change. For one row every split on ``x`` is already decided, so that each tree is a step function of (time, y), and
-the whole forest a table ``F[k, bin(y)]``. This page makes that table with the engine's own functions and checks it
+Sampling evaluates the same forest for the same row ``n_samples x n_steps`` times; only the state ``y`` and the time
+change. For one row every split on ``x`` is already decided, so each tree is a step function of (time, y), and the
+whole forest a table ``F[k, bin(y)]``. This page makes that table with the engine's own functions and checks it
 against LightGBM.
 """
 
@@ -25,16 +25,16 @@ model.fit(x[:, None], y)
 
 # %%
 # The sampler is 24 Heun steps between 25 knots, reduced to a table of coefficients. The forest is pruned for these
-# knots once: what is left open are the questions about ``x``.
+# knots once; conditions on ``x`` remain.
 
 steps = model.recipe_.steps(model.recipe_.sampler)
 field = model.model_.engine.fields[0].prepare(steps)
 pruned, edges = field.pruned, field.pruned.edges[0]
 questions = n_questions(pruned.conditions)
-print(f"{len(pruned.roots)} trees with {len(pruned.value):,} boxes; {questions} different questions about x")
+print(f"{len(pruned.roots)} trees with {len(pruned.value):,} boxes; {questions} different conditions on x")
 
 # %%
-# Answer the questions for one row, list the leaves that it can reach, and add each leaf to the four corners of its
+# Evaluate the conditions for one row, list the leaves that it can reach, and add each leaf to the four corners of its
 # box; running sums along both axes turn the corners into the table.
 
 row = np.array([[0.7]])
@@ -68,7 +68,7 @@ by_table = F[knots, np.searchsorted(edges, features[:, 0])]
 print(f"largest difference from LightGBM: {np.abs(by_table - by_lightgbm).max():.1e}")
 
 # %%
-# What it looks like: the boxes of one tree, the table of all of them, and 60 samples that walk over it from noise to
+# What it looks like: the boxes of one tree, the table of all of them, and 60 samples that move over it from noise to
 # data. A step of a sample is a look-up in this table, a multiplication and an addition.
 
 one_tree = leaves[pruned.leaf_tree[leaves] == pruned.leaf_tree[leaves][0]]
@@ -107,7 +107,7 @@ panels[0].set_ylabel("y (standardised)")
 figure.colorbar(mesh, ax=panels, label="F", shrink=0.85, ticks=[0])
 
 # %%
-# The walk above is the engine's arithmetic in plain numpy; the samples of the library itself are the same numbers:
+# The loop above is the engine's arithmetic in plain numpy. The library gives the same samples:
 
 theirs = model.model_.engine.prepare(steps)(row, Draws(60, key=1))[0, :, 0]
 print(f"largest difference from the engine's samples: {np.abs(theirs - paths[-1]).max():.1e}")

@@ -10,7 +10,7 @@ at all on the plateau. One model gives the interval, however wide or lopsided it
 import matplotlib.pyplot as plt
 import numpy as np
 
-from diffgbm import DiffGBM, metrics
+from diffgbm import AutoDiffGBM, metrics
 from diffgbm.plotting import fan
 
 rng = np.random.default_rng(0)
@@ -27,20 +27,19 @@ X, y = measure(2000)
 X_new, y_new = measure(1000)
 
 # %%
-# Fit, and ask for the interval that holds nine in ten:
+# Fit, and ask for the interval that covers nine in ten:
 
-model = DiffGBM(residualize="off", n_estimators=150, min_child_samples=700, n_jobs=1, seed=0).fit(X, y)
+model = AutoDiffGBM(preset="fast", time_limit=60, n_jobs=1, seed=0).fit(X, y)
 lower, upper = model.predict_interval(X_new, coverage=0.9).T
 print(f"inside the 90% interval: {np.mean((lower <= y_new) & (y_new <= upper)):.1%} of {len(y_new)} new rows")
 
 # %%
-# The printed share is close to 90%, on rows that the model has not seen. That holds for the average over all winds.
-# The picture shows how different the intervals are that make up this average: the law is asked once, and gives all of
-# them.
+# On rows that the model has not seen, the share is close to 90%. This is an average over all winds. The picture shows
+# how different the intervals are.
 
-distribution = model.predict_distribution(X_new)
+dist = model.predict_distribution(X_new)
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), width_ratios=[1.6, 1], layout="constrained")
-fan(X_new[:, 0], distribution, y_new, ax=left)
+fan(X_new[:, 0], dist, y_new, ax=left)
 left.set(xlabel="wind, m/s", ylabel="power, MW", xlim=(0, 20), title="median and intervals of new rows")
 order = np.argsort(X_new[:, 0])
 right.plot(X_new[order, 0], (upper - lower)[order], color="#D55E00", lw=1.5)
@@ -48,9 +47,9 @@ right.set(xlabel="wind, m/s", ylabel="width of the 90% interval, MW", xlim=(0, 2
 right.spines[["top", "right"]].set_visible(False)
 
 # %%
-# All quantiles come from the same law, so that they never cross, and their quality is one number, the CRPS (lower is
+# All quantiles come from the same distribution, so they never cross. One number scores all of them: the CRPS (lower is
 # better), in the units of the response. Skill compares it with predicting the training responses for every row.
 
 q = model.predict_quantiles(X_new, [0.05, 0.25, 0.5, 0.75, 0.95])
 print("quantiles increase in every row:", bool((np.diff(q, axis=1) >= 0).all()))
-print(f"CRPS {metrics.crps(distribution, y_new).mean():.3f} MW, skill {metrics.crpss(distribution, y_new, y):.2f}")
+print(f"CRPS {metrics.crps(dist, y_new).mean():.3f} MW, skill {metrics.crpss(dist, y_new, y):.2f}")

@@ -2,9 +2,9 @@
 Several responses, one scenario
 ===============================
 
-Sales of two products: on dry days they have nothing to do with each other, in the rain both follow how long it lasts.
-The lorry that brings them has one capacity, so that what counts is their sum. A joint law knows whether they are
-large *together*; two laws side by side do not.
+Sales of two products: on dry days they are independent, in the rain both depend on how long it lasts. One lorry brings
+both, so their sum counts. A joint distribution knows whether they are large *together*; two separate distributions do
+not.
 """
 
 import matplotlib.pyplot as plt
@@ -31,7 +31,8 @@ X, Y = days(2500)
 model = DiffGBM(residualize="off", n_estimators=200, min_child_samples=100, n_jobs=1, seed=0).fit(X, Y)
 
 # %%
-# One dry and one wet day. ``predict_distribution`` gives joint laws; ``law["boots"]`` is the law of one response.
+# One dry and one wet day. ``predict_distribution`` gives joint distributions;
+# ``distribution["boots"]`` is the distribution of one response.
 
 two_days = pd.DataFrame({"rain": [0.05, 0.95]})
 distribution = model.predict_distribution(two_days)
@@ -40,21 +41,21 @@ print("learned correlation: dry %.2f, wet %.2f (truth: %.2f, %.2f)" % (*correlat
 
 # %%
 # The probability that the lorry is too small, by joint scenarios and by scenarios whose responses were shuffled
-# independently. The truth is that of a normal law.
+# independently. The truth is a normal distribution.
 
 capacity = 260.0
 samples = model.sample(two_days, n_samples=4000, seed=1)  # (4000, 2 days, 2 products)
 shuffled = np.stack([samples[:, :, 0], rng.permuted(samples[:, :, 1], axis=0)], axis=-1)
 rain = two_days["rain"].to_numpy()
-spread = np.sqrt(20**2 + 15**2 + 2 * 0.9 * rain * 20 * 15)
-truth = norm.sf(capacity, 160 + 60 * rain, spread)
+std = np.sqrt(20**2 + 15**2 + 2 * 0.9 * rain * 20 * 15)
+truth = norm.sf(capacity, 160 + 60 * rain, std)
 for day, name in enumerate(["dry", "wet"]):
     joint, alone = ((s[:, day].sum(axis=1) > capacity).mean() for s in (samples, shuffled))
     print(f"P(sum > 260), {name} day: joint {joint:.3f}, as if independent {alone:.3f}, truth {truth[day]:.3f}")
 
 # %%
-# On the wet day independent scenarios say that it happens less than half as often as it does: the risk is in the
-# dependence, most of which the joint scenarios have. The picture shows the scenarios and the capacity.
+# On the wet day independent scenarios underestimate the probability by more than half: the risk is in the dependence,
+# most of which the joint scenarios capture. The picture shows the scenarios and the capacity.
 
 figure, panels = plt.subplots(1, 3, figsize=(11, 3.9), sharex=True, sharey=True, layout="constrained")
 shown = [(samples[:, 0], "dry day"), (samples[:, 1], "wet day"), (shuffled[:, 1], "wet day, as if independent")]
@@ -71,8 +72,8 @@ for ax, (points, title) in zip(panels, shown):
 panels[0].set_ylabel("boots")
 
 # %%
-# The energy score judges the joint law as the CRPS judges a scalar one; lower is better. On new days the joint
-# scenarios have the lower one.
+# The energy score generalises the CRPS to joint distributions; lower is better. On new days the joint scenarios have
+# the lower one.
 
 X_new, Y_new = days(150)
 samples = model.sample(X_new, n_samples=100, seed=2)

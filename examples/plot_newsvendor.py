@@ -3,8 +3,8 @@ A decision from samples: how much to order
 ==========================================
 
 A kiosk buys papers at 1.00 and sells them at 1.60; what is left at night is worth 0.10. How many should it order? The
-best order is a quantile of the demand, and the demand is skewed and depends on the day. With samples of it, no
-formula is needed at all: compute the profit of each order in each scenario and take the best.
+best order is a quantile of the demand, and the demand is skewed and depends on the day. With samples you need no
+formula: compute the profit of each order in each scenario and take the best.
 """
 
 import matplotlib.pyplot as plt
@@ -66,8 +66,8 @@ gain = earned["quantile of the day"] - earned["mean of the day"]
 print(f"quantile against mean: {gain.mean():.2f} ± {gain.std() / len(gain) ** 0.5:.2f} (standard error) a day")
 
 # %%
-# Ordering the mean costs money although the mean is predicted well: what a prediction is used for decides which
-# number of the law is needed.
+# Ordering the mean costs money although the mean is predicted well: the use decides which number of the distribution
+# you need.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.9), layout="constrained")
 left.hist(scenarios, np.arange(0, 330, 8), color="#0072B2", alpha=0.35)

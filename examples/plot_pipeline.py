@@ -2,8 +2,8 @@
 Inside a scikit-learn pipeline
 ==============================
 
-``DiffGBM`` is a scikit-learn estimator: it can be cloned, put behind transformers, cross-validated and searched. What
-should be optimised is a proper score of the whole law; ``metrics.crps_scorer`` is one for ``scoring=``.
+``DiffGBM`` is a scikit-learn estimator: it can be cloned, put behind transformers, cross-validated and searched.
+Optimise a proper score of the whole distribution: ``metrics.crps_scorer`` is one for ``scoring=``.
 """
 
 import matplotlib.pyplot as plt
@@ -43,10 +43,9 @@ for name, scores in zip(names, folds.T):
 print("best:", names[search.best_index_])
 
 # %%
-# The folds differ more from each other than the candidates do, so that only differences within a fold count (follow
-# the lines in the left picture): there the rotated columns are as good or better. Three folds of 147 rows settle
-# little more. The best pipeline predicts like any other; for what only distributional regressors have, go through its
-# last step.
+# The folds differ more from each other than the candidates do, so compare candidates within a fold (follow the lines
+# in the left picture): the rotated columns are as good or better. Three folds of 147 rows do not show more than that.
+# The best pipeline predicts like any other. For methods that only distributional regressors have, use its last step.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 3.9), width_ratios=[1, 1.2], layout="constrained")
 for k, scores in enumerate(folds):

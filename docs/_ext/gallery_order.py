@@ -2,8 +2,10 @@
 
 LESSONS = [
     "plot_intervals.py",
+    "plot_concepts.py",
     "plot_bimodal.py",
     "plot_calibration.py",
+    "plot_conformal.py",
     "plot_newsvendor.py",
     "plot_joint.py",
     "plot_categories.py",
@@ -14,7 +16,7 @@ LESSONS = [
 
 
 class ByLesson:
-    """Sort key of an example's file name; one that is not listed has no place and stops the build."""
+    """Sort key of an example's file name; one that is not listed stops the build."""
 
     def __init__(self, src_dir: str) -> None:
         self.src_dir = src_dir

@@ -21,19 +21,19 @@ class Block:
     shown: str | None
 
 
-def blocks(page: str) -> list[Block]:
-    """Return the ``python`` blocks of a page; a ``text`` block that follows one is its output."""
+def blocks(page: str | Path) -> list[Block]:
+    """Return the ``python`` blocks of a page below ``docs``; a ``text`` block that follows one is its output."""
     text = (DOCS / page).read_text(encoding="utf-8")
     fences = list(_FENCE.finditer(text))
     found = []
     for fence, following in zip(fences, [*fences[1:], None], strict=True):
         if fence[1] == "python":
             shown = following[2] if following is not None and following[1] == "text" else None
-            found.append(Block(page, text.count("\n", 0, fence.start()) + 2, fence[2], shown))
+            found.append(Block(str(page), text.count("\n", 0, fence.start()) + 2, fence[2], shown))
     return found
 
 
-def run(page: str, names: dict) -> list[tuple[Block, str]]:
+def run(page: str | Path, names: dict) -> list[tuple[Block, str]]:
     """Run the blocks of a page in one namespace; return each with what it printed."""
     printed = []
     for block in blocks(page):

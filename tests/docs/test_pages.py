@@ -13,6 +13,7 @@ from tests.docs.pages import DOCS, blocks, run, same_output
 
 sys.path.insert(0, str(DOCS / "_ext"))
 
+import beside_peers
 import gallery_order
 import mathml
 import measured
@@ -31,6 +32,7 @@ def table():
 def test_five_minutes_print_what_they_show(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plt.switch_backend("Agg")
+    diffgbm.warmup()  # the time limit would count the compilation of kernels
     results = run("start.md", {})
     assert sum(block.shown is not None for block, _ in results) >= 8
     for block, printed in results:
@@ -44,6 +46,14 @@ def test_code_of_other_pages_runs(page, count, table):
     if page == "adapters.md":
         pytest.importorskip("skpro")
     assert len(run(page, table)) == count
+
+
+@pytest.mark.parametrize(("page", "count"), [("decisions.md", 7), ("conformal.md", 4)])
+def test_pages_print_what_they_show(page, count):
+    results = run(page, {})
+    assert sum(block.shown is not None for block, _ in results) == count
+    for block, printed in results:
+        assert same_output(block.shown or "", printed), f"{page}, line {block.line}, prints\n{printed}"
 
 
 def test_migrated_code_gives_what_it_names(table):
@@ -155,6 +165,32 @@ def test_measured_table_is_made_of_complete_data_sets(tmp_path):
     assert "part " not in table
     with pytest.raises(ValueError, match="no data set"):
         measured.table({})
+
+
+def test_table_beside_peers_averages_the_folds_of_best(tmp_path):
+    def line(fold, crps, **names):
+        values = {"crps": crps, "coverage_error_90": 0.1 * fold}
+        return {"data_set": "small", "fold": fold, "metrics": values, "n_train": 900, "n_test": 100, **names}
+
+    auto = {"variant": "full", "deduplicated": False}
+    lines = {
+        "auto/auto.jsonl": [
+            line(1, 9.0, preset="best", **auto),
+            line(1, 1.0, preset="best", **auto),  # measured again: the last line counts
+            line(1, 9.0, preset="best", variant="one_bag", deduplicated=False),
+            line(1, 1.5, preset="fast", **auto),
+        ],
+        "protocol/evaluation.jsonl": [line(1, 2.0, family="ngboost"), line(2, 8.0, family="ngboost")],
+    }
+    for name, records in lines.items():
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("\n".join(map(beside_peers.json.dumps, records)))
+    rows = beside_peers.table(beside_peers.read_lines(tmp_path), {"small": 0.5}).splitlines()[2:]
+    assert rows == [
+        "| small | 1,000 | 1.00 | 1.50 |  | 2.00 |  |  | **0.500** |",
+        "| geometric mean of CRPS / `best` | | 1.00 | 1.50 |  | 2.00 |  |  | 0.50 |",
+        "| error of 90% coverage | | 0.100 | 0.100 |  | 0.100 |  |  | |",
+    ]
 
 
 def test_blocks_know_their_lines_and_outputs():
