@@ -149,9 +149,9 @@ def test_without_the_extra_the_command_says_what_to_install():
     )
 
 
-def test_the_readme_example_runs(tmp_path):
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    block = readme.split("<!-- cli-example -->")[1].split("<!-- /cli-example -->")[0]
+def test_the_example_of_the_documentation_runs(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    block = page.split("<!-- cli-example -->")[1].split("<!-- /cli-example -->")[0]
     script = re.search(r"```sh\n(.*?)```", block, re.DOTALL).group(1)
     table = houses(300).drop(columns="days")
     table[:200].to_csv(tmp_path / "houses.csv", index=False)
