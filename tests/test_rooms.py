@@ -25,8 +25,6 @@ LAZY = ("import_module", "__import__", "need")
 
 ALLOWED_IMPORTS = {
     "data/columns.py -> diffgbm.estimators.loaded",
-    "distributions/joint.py -> diffgbm.metrics",
-    "distributions/scalar.py -> diffgbm.plotting",
     "estimators/base.py -> diffgbm.persistence.files",
     "persistence/estimators.py -> diffgbm.estimators.auto",
     "persistence/estimators.py -> diffgbm.estimators.conformal",
@@ -39,7 +37,7 @@ ALLOWED_IMPORTS = {
 """Temporary: imports that break a rule until their rooms are rearranged. Must become empty."""
 UNTESTED_ROOMS = {
     *("_util", "cli", "data", "engine", "estimators"),
-    *("integrations", "metrics", "persistence", "plotting", "reporting", "tuning"),
+    *("integrations", "persistence", "reporting", "tuning"),
 }
 """Temporary: rooms in which a module may lack a test file of its name. Must become empty."""
 

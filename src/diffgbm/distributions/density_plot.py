@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from diffgbm._util.figures import AMBER, BLUE, GREEN, INK, ORANGE, PURPLE, SKY, axes, finish
 from diffgbm._util.types import Array
-from diffgbm.distributions.base import matching_observations
-
-if TYPE_CHECKING:
-    from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.distributions.base import Distribution, matching_observations
 
 _COLOURS = (BLUE, ORANGE, GREEN, PURPLE, INK, SKY, AMBER)
 _DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (7, 1.5)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
@@ -21,8 +18,16 @@ _LEGEND_ROWS = 10
 """Largest number of rows that a legend names."""
 
 
+class ScalarDistribution(Distribution, Protocol):
+    """Predictive distributions of one response with a density, like ``PredictiveDistribution``."""
+
+    def pdf(self, y: ArrayLike) -> Array:
+        """Density at a grid for each row (n, k), or one for all (1, k): shape (n, k)."""
+        ...
+
+
 def draw_densities(
-    distribution: PredictiveDistribution,
+    distribution: ScalarDistribution,
     rows: Sequence[int] | None = None,
     y: ArrayLike | None = None,
     ax: Any = None,
@@ -51,14 +56,12 @@ def draw_densities(
     return finish(ax, legend=len(positions) <= _LEGEND_ROWS)
 
 
-def density_grid(
-    distribution: PredictiveDistribution, observed: Array | None, even: int = 401, fine: int = 512
-) -> Array:
+def density_grid(distribution: ScalarDistribution, observed: Array | None, even: int = 401, fine: int = 512) -> Array:
     """Grid for the densities of all rows, shape (k,).
 
     Parameters
     ----------
-    distribution : PredictiveDistribution
+    distribution : ScalarDistribution
         The rows to draw.
     observed : ndarray, optional
         Values that the grid includes.
