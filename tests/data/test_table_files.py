@@ -114,6 +114,11 @@ def test_a_bad_row_is_named_by_its_line(text, message, block, rows, tmp_path, mo
         ("t.csv", b"\n\n", "cannot be read"),
         ("t.csv", b"a,a\n1,2\n", "two columns 'a'"),
         ("t.csv.gz", b"a,b\n1,2\n", "cannot be read"),
+        ("t.csv", "a,b\n1,2\n".encode("utf-16"), "not text in UTF-8 but in UTF-16.* save the table as UTF-8"),
+        ("t.csv", "a,b\n1,2\n".encode("utf-16-be"), "not text in UTF-8 but in UTF-16.* save the table as UTF-8"),
+        ("t.csv.gz", gzip.compress("a,b\n1,2\n".encode("utf-16")), "not text in UTF-8 but in UTF-16"),
+        ("t.csv", "a,ä\n1,2\n".encode("latin-1"), "line 1, the names of the columns, must hold text in UTF-8"),
+        ("t.csv", b"a" * (1 << 20) + b",b\n1,2\n", "the row in line 1 has more than 1 MB.* save the table as Parquet"),
         ("t.parquet", b"a,b\n1,2\n", "cannot be read"),
         ("t.feather", b"a,b\n1,2\n", "cannot be read"),
         ("t.xlsx", b"a", r"must end in one of \.csv, \.csv\.gz, \.parquet, \.feather, \.arrow"),
@@ -135,6 +140,18 @@ def test_a_file_that_was_cut_short_is_refused(ending, tmp_path):
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(TableFileError):
         list(read_pieces(path, ["a", "b"], NUMBER, 10))
+
+
+@pytest.mark.parametrize("rows", [None, 1000])
+@pytest.mark.parametrize(
+    ("row", "line"), [("x" * (3 << 20) + ",1\n", 300_002), ('"open,1\n' + "2,2\n" * 600_000, 300_002)]
+)
+def test_a_row_longer_than_a_block_is_named(row, line, rows, tmp_path):
+    path = tmp_path / "t.csv.gz"
+    with gzip.open(path, "wt", compresslevel=1) as file:
+        file.write("a,b\n" + "4,5\n" * 300_000 + row + "4,5\n")
+    with pytest.raises(TableFileError, match=rf"the row in line {line} has more than 1 MB.*quotation mark left open"):
+        list(read_pieces(path, ["a", "b"], rows=rows))
 
 
 def test_text_that_is_no_utf8_is_refused(tmp_path):

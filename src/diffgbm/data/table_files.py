@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import csv as plain_csv
 import gzip
+import io
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -88,7 +91,23 @@ def _existing(path: Path) -> str:
         raise TableFileError(f"{path}: there is no such file.")
     if path.stat().st_size == 0:
         raise TableFileError(f"{path}: the file is empty.")
+    if kind == "csv":
+        _check_encoding(path)
     return kind
+
+
+def _check_encoding(path: Path) -> None:
+    """Refuse text in UTF-16 or UTF-32, which spreadsheets call Unicode: half of its bytes are null in most tables."""
+    try:
+        with _open_bytes(path) as file:
+            start = file.read(1024)
+    except (OSError, EOFError, zlib.error) as error:
+        raise _explained(path, error) from None
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or 4 * start.count(0) > len(start):
+        raise TableFileError(
+            f"{path}: this is not text in UTF-8 but in UTF-16, or no text: save the table as UTF-8 (in a spreadsheet "
+            "'CSV UTF-8', in pandas encoding='utf-8')."
+        )
 
 
 def _parts(path: Path) -> list[Path]:
@@ -113,6 +132,8 @@ def _names(path: Path) -> list[str]:
         skip = need("pyarrow.csv").ParseOptions(invalid_row_handler=lambda row: "skip", newlines_in_values=True)
         with _open_csv(path, parse_options=skip) as stream:
             return list(stream.schema.names)
+    except UnicodeDecodeError:
+        raise TableFileError(f"{path}: line 1, the names of the columns, must hold text in UTF-8.") from None
     except (pyarrow.ArrowException, OSError, EOFError) as error:
         raise _explained(path, error) from None
 
@@ -201,6 +222,11 @@ def _explained(path: Path, error: BaseException) -> TableFileError:
         return error
     text = " ".join(str(error).split())
     found = re.search(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\w+): (.*)", text)
+    if not found and re.search(r"straddl|Empty CSV file or block", text) and (line := _long_row(path)):
+        return TableFileError(
+            f"{path}: the row in line {line} has more than {BLOCK_BYTES >> 20} MB, which is the most that is read at a "
+            "time. Is a quotation mark left open? Otherwise save the table as Parquet."
+        )
     if not found:
         return TableFileError(f"{path}: cannot be read: {text}")
     column, row, kind, reason = found.groups()
@@ -213,8 +239,7 @@ def _line_of(path: Path, row: int | None) -> int | str:
     """Find the line of the file on which the ``row``-th row that is not blank ends; the header is the first."""
     if row is None:
         return "(unknown)"
-    opener = gzip.open if _is_gzipped(path) else open
-    with opener(path, "rt", encoding="utf-8", errors="replace", newline="") as file:
+    with _open_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="") as file:
         reader = plain_csv.reader(file)
         count = 0
         try:
@@ -225,6 +250,26 @@ def _line_of(path: Path, row: int | None) -> int | str:
         except plain_csv.Error:
             pass
     return "(unknown)"
+
+
+def _long_row(path: Path) -> int | None:
+    """Find the first line of the first row that is longer than a block; inside quotation marks a row goes on."""
+    with _open_bytes(path) as file:
+        line, first, length, is_open = 1, 1, 0, False
+        while text := file.readline(BLOCK_BYTES):
+            length += len(text)
+            if length > BLOCK_BYTES:
+                return first
+            is_open ^= text.count(b'"') % 2 == 1
+            line += text.endswith(b"\n")
+            if text.endswith(b"\n") and not is_open:
+                first, length = line, 0
+    return None
+
+
+def _open_bytes(path: Path) -> Any:
+    """Open a CSV file, unpacked."""
+    return gzip.open(path, "rb") if _is_gzipped(path) else path.open("rb")
 
 
 def _is_gzipped(path: Path) -> bool:
