@@ -134,6 +134,20 @@ def test_no_cat_idx_beside_a_frame(cat_idx):
     assert table.categorical == [0]
 
 
+def test_intervals_are_categories_of_text():
+    values = np.array([-1.5, 0.5, 2.0, np.nan, 11.0])
+    frame = pd.DataFrame({"c": pd.cut(values, [-9, -1, 1, 9, 12])})
+    table, matrix = learn(frame)
+    assert table.levels[0] == ("(-9.0, -1.0]", "(-1.0, 1.0]", "(1.0, 9.0]", "(9.0, 12.0]")
+    np.testing.assert_array_equal(matrix[:, 0], [0.0, 1.0, 2.0, np.nan, 3.0])
+    same = pd.DataFrame({"c": pd.cut(values[:2], [-9.0, -1.0, 1.0])})  # of floats, and fewer of them
+    np.testing.assert_array_equal(table.encode(same, "")[:, 0], [0.0, 1.0])
+    other = pd.DataFrame({"c": pd.cut(values[:2], [-9, -1, 1], right=False)})
+    assert np.isnan(table.encode(other, "")).all()
+    dates = pd.DataFrame({"c": pd.cut(pd.to_datetime(["2020-01-02", "2021-01-02"]), 2)})
+    assert all(isinstance(level, str) for level in learn(dates)[0].levels[0])
+
+
 def test_string_arrays_with_cat_idx():
     table, matrix = learn(np.array([["a", "x"], ["b", "y"], ["a", "x"]]), [0, 1])
     np.testing.assert_array_equal(matrix, [[0, 0], [1, 1], [0, 0]])

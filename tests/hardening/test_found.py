@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from diffgbm import load
 from diffgbm.data.blocks import BlockDataset, MatrixSequence
 
 from .attempts import small
@@ -136,3 +137,11 @@ def test_blocks_are_binned_as_the_matrix_is(leaf):
     bins = [[data.feature_num_bin(j) for j in range(3)] for data in (plain, blocks)]
     assert bins[0] == bins[1]
     assert (bins[0][1] > 1) == (leaf <= 3)
+
+
+def test_models_of_interval_categories_are_saved(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"c": pd.cut(rng.normal(size=100), [-9.0, -1.0, 0.0, 1.0, 9.0])})
+    model = small().fit(frame, frame["c"].cat.codes + rng.normal(size=100))
+    model.save(tmp_path / "m.dgbm")
+    np.testing.assert_array_equal(load(tmp_path / "m.dgbm").predict(frame), model.predict(frame))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import narwhals as nw
@@ -209,9 +210,19 @@ def _is_narrow(column: Any) -> bool:
 def _levels(column: Any, name: object) -> Levels:
     """Return the distinct values of a column, sorted where they can be."""
     try:
-        return sorted_levels({value for value in column_values(column) if not is_missing(value)})
+        found = sorted_levels({value for value in column_values(column) if not is_missing(value)})
+        return tuple(map(_level, found))
     except TypeError as error:
         raise TypeError(f"X column {name} cannot be categorical: its values must be hashable. ({error})") from None
+
+
+def _level(value: Any) -> Any:
+    """Return a category as a number or text, which a model file holds: an interval of pandas is its text."""
+    if not (hasattr(value, "closed") and hasattr(value, "left") and hasattr(value, "right")):
+        return value
+    low, high = (repr(float(end)) if isinstance(end, Real) else str(end) for end in (value.left, value.right))
+    opening = "[" if value.closed in ("left", "both") else "("
+    return f"{opening}{low}, {high}" + ("]" if value.closed in ("right", "both") else ")")
 
 
 def sorted_levels(seen: set[Any]) -> Levels:
@@ -225,4 +236,5 @@ def sorted_levels(seen: set[Any]) -> Levels:
 def _codes(column: Any, levels: Levels) -> Array:
     code = {level: float(i) for i, level in enumerate(levels)}
     values = column_values(column)
-    return np.fromiter((code.get(v, np.nan) for v in values), dtype=np.float64, count=len(values))
+    known = {value: code.get(_level(value), np.nan) for value in set(values)}
+    return np.fromiter((known[v] for v in values), dtype=np.float64, count=len(values))

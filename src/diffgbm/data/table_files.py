@@ -222,10 +222,10 @@ def _explained(path: Path, error: BaseException) -> TableFileError:
         return error
     text = " ".join(str(error).split())
     found = re.search(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\w+): (.*)", text)
-    if not found and re.search(r"straddl|Empty CSV file or block", text) and (line := _long_row(path)):
+    if not found and re.search(r"straddl|Empty CSV file or block", text) and (start := _long_row(path)):
         return TableFileError(
-            f"{path}: the row in line {line} has more than {BLOCK_BYTES >> 20} MB, which is the most that is read at a "
-            "time. Is a quotation mark left open? Otherwise save the table as Parquet."
+            f"{path}: the row in line {start} has more than {BLOCK_BYTES >> 20} MB, which is the most that is read "
+            "at a time. Is a quotation mark left open? Otherwise save the table as Parquet."
         )
     if not found:
         return TableFileError(f"{path}: cannot be read: {text}")
