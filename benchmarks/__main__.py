@@ -51,7 +51,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; an unreadable data set or results that cannot be kept are reported in one line."""
+    """Run one command; errors of data sets and results are printed in one line."""
     args = build_parser().parse_args(argv)
     try:
         args.run(args)

@@ -1,6 +1,6 @@
-"""How close predictive laws and random samples come to the law itself, and what they cost.
+"""Accuracy and cost of predictive distributions and of random samples, against a large reference sample.
 
-The law itself is 100,000 samples of each row. Errors are means over rows: of the mean and the 5%, 50% and 95% quantiles
+The reference is 100,000 samples of each row. Errors are means over rows: of the mean and the 5%, 50% and 95% quantiles
 in units of the row's standard deviation, the largest error of the distribution function, and the relative error of the
 CRPS at the observation. Cost is the whole call on all test rows with one thread, in units of 400 random samples.
 """
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -33,10 +33,10 @@ METRICS = ("mean", "quantiles", "cdf", "crps")
 
 @dataclass(frozen=True)
 class Line:
-    """One way to a law under one recipe: its mean errors, and its cost in units of 400 random samples."""
+    """One method under one recipe: its mean errors, and its cost in units of 400 random samples."""
 
     recipe: str
-    way: str
+    method: str
     errors: dict[str, float]
     cost: float
 
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_data_dir(parser)
     parser.add_argument("--rows", type=int, default=40, help="rows whose errors are averaged")
-    parser.add_argument("--reference", type=int, default=100_000, help="samples that stand for the law itself")
+    parser.add_argument("--reference", type=int, default=100_000, help="samples of each row in the reference")
     parser.add_argument("--trees", type=int, default=300, help="boosting rounds of each model")
 
 
@@ -70,7 +70,7 @@ def models(trees: int) -> dict[str, DiffGBM]:
 
 
 def errors(distribution: PredictiveDistribution, truth: PredictiveDistribution, y: Array) -> dict[str, float]:
-    """Mean errors of ``law`` over its rows."""
+    """Mean errors of ``distribution`` over its rows."""
     scale = truth.std()
     grid = truth.quantile(np.linspace(0.001, 0.999, 999))
     quantiles = np.abs(distribution.quantile(list(QUANTILES)) - truth.quantile(list(QUANTILES))).mean(axis=1)
@@ -83,7 +83,7 @@ def errors(distribution: PredictiveDistribution, truth: PredictiveDistribution, 
 
 
 def shortest(call: Callable[[], Any], repeats: int = 5) -> float:
-    """Shortest of several runs, in seconds: what is left when the machine is quiet."""
+    """Seconds of the shortest of several runs, which other processes disturb least."""
     times = []
     for _ in range(repeats):
         started = time.perf_counter()
@@ -93,7 +93,7 @@ def shortest(call: Callable[[], Any], repeats: int = 5) -> float:
 
 
 def measure(name: str, model: DiffGBM, fold: Fold, rows: int, reference: int) -> list[Line]:
-    """Fit one recipe and measure every way to its laws."""
+    """Fit one recipe and measure every method."""
     model.fit(fold.X_train, fold.y_train)
     X, y = fold.X_test[:rows], (fold.y_test[:rows] - fold.response.mean) / fold.response.scale
     truth = PredictiveDistribution.from_points(model.sample(X, reference, seed=1).T)
@@ -107,14 +107,15 @@ def measure(name: str, model: DiffGBM, fold: Fold, rows: int, reference: int) ->
         lines.append(Line(name, f"{n} random samples", mean, cost))
     for n in POINTS:
         cost = shortest(lambda n=n: model.predict_distribution(fold.X_test, grid=n)) / unit  # type: ignore[misc]
-        lines.append(Line(name, f"law, {n} points", errors(model.predict_distribution(X, grid=n), truth, y), cost))  # type: ignore[arg-type]
+        distribution = cast(PredictiveDistribution, model.predict_distribution(X, grid=n))
+        lines.append(Line(name, f"distribution, {n} points", errors(distribution, truth, y), cost))
     return lines
 
 
 def table(lines: list[Line], args: argparse.Namespace) -> str:
     """Write the result as Markdown."""
     out = [
-        "# Accuracy of predictive laws",
+        "# Accuracy of predictive distributions",
         "",
         "`python -m benchmarks accuracy-of-distributions "
         f"--rows {args.rows} --reference {args.reference} --trees {args.trees}`:",
@@ -123,12 +124,12 @@ def table(lines: list[Line], args: argparse.Namespace) -> str:
         "of the row, distribution function at its worst, CRPS relative); those of random samples are means over ten",
         "seeds. Cost is the whole call on 2,000 test rows, in units of 400 random samples.",
         "",
-        "| recipe | way | mean | quantiles | CDF | CRPS | cost |",
+        "| recipe | method | mean | quantiles | CDF | CRPS | cost |",
         "|---|---|---|---|---|---|---|",
     ]
     for line in lines:
         cells = " | ".join(f"{line.errors[metric]:.4f}" for metric in METRICS)
-        out.append(f"| {line.recipe} | {line.way} | {cells} | {line.cost:.2f} |")
+        out.append(f"| {line.recipe} | {line.method} | {cells} | {line.cost:.2f} |")
     return "\n".join(out) + "\n"
 
 
@@ -139,14 +140,18 @@ def figure(lines: list[Line], path: Path) -> None:
     picture, axes = plt.subplots(1, len(recipes), figsize=(3.0 * len(recipes), 3.2), sharey=True, layout="constrained")
     for ax, recipe in zip(axes, recipes, strict=True):
         for kind, colour, marker in (("random", "#D55E00", "o"), ("distribution", "#0072B2", "s")):
-            chosen = [line for line in lines if line.recipe == recipe and kind in line.way]
+            chosen = [line for line in lines if line.recipe == recipe and kind in line.method]
             xs, ys = [line.cost for line in chosen], [line.errors["cdf"] for line in chosen]
             ax.plot(
                 xs, ys, marker + "-", color=colour, label="random samples" if kind == "random" else "distribution", ms=5
             )
             for line, x, y in zip(chosen, xs, ys, strict=True):
                 ax.annotate(
-                    "".join(c for c in line.way if c.isdigit()), (x, y), (3, 4), textcoords="offset points", fontsize=7
+                    "".join(c for c in line.method if c.isdigit()),
+                    (x, y),
+                    (3, 4),
+                    textcoords="offset points",
+                    fontsize=7,
                 )
         ax.set(xscale="log", yscale="log", title=recipe.replace(" (", "\n("), xlabel="cost (400 samples = 1)")
         ax.set_xticks([0.25, 0.5, 1, 2], labels=["0.25", "0.5", "1", "2"])

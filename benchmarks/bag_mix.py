@@ -1,4 +1,4 @@
-"""Bags averaged in the field or mixed sample by sample: CRPS and coverage of the same bags on fold 0."""
+"""Averaging the velocity fields of bags, or mixing bags sample by sample: CRPS and coverage on fold 0."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MIXES: tuple[Mix, ...] = get_args(Mix)
 
 @dataclass(frozen=True)
 class Line:
-    """Scores of one way to use the bags of a model."""
+    """Scores of one way to combine the bags of a model."""
 
     data_set: str
     recipe: str
@@ -58,7 +58,7 @@ def models(bags: int, threads: int) -> dict[str, DiffGBM]:
 
 
 def measure(data_set: str, recipe: str, model: DiffGBM, fold: Fold) -> list[Line]:
-    """Fit once, and use the bags in every way."""
+    """Fit once and score every way to combine the bags."""
     model.fit(fold.X_train, fold.y_train)
     y = (fold.y_test - fold.response.mean) / fold.response.scale
     fitted, lines = model.model_, []
@@ -76,15 +76,15 @@ def table(lines: Sequence[Line], bags: int) -> str:
         "# Bags averaged or mixed",
         "",
         f"`python -m benchmarks bag-mix --bags {bags}`: fold 0, {N_SAMPLES:,} samples of each test row. The bags are",
-        "the same: `mean` averages their fields, `mixture` gives each sample to one of them.",
+        "the same: `mean` averages their fields, `mixture` draws each sample from one of them.",
         "",
-        "| data set | recipe | CRPS, mean | mixture | ratio | held at 50%, mean | mixture | at 90%, mean | mixture |",
+        "| data set | recipe | CRPS, mean | mixture | ratio | 50% coverage, mean | mixture | 90%, mean | mixture |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    by_place = {(line.data_set, line.recipe, line.mix): line for line in lines}
+    by_key = {(line.data_set, line.recipe, line.mix): line for line in lines}
     ratios, errors = [], []
     for data_set, recipe in dict.fromkeys((line.data_set, line.recipe) for line in lines):
-        mean, mixture = (by_place[data_set, recipe, mix] for mix in ("mean", "mixture"))
+        mean, mixture = (by_key[data_set, recipe, mix] for mix in ("mean", "mixture"))
         ratios.append(mixture.crps / mean.crps)
         errors.append([abs(line.coverage_50 - 0.5) for line in (mean, mixture)])
         errors[-1] += [abs(line.coverage_90 - 0.9) for line in (mean, mixture)]

@@ -1,7 +1,7 @@
 """Tables larger than memory: time and peak memory of ``diffgbm predict`` on CSV and Parquet files of many rows.
 
-The command that was installed is run in a process of its own, with one thread, on synthetic files of ten columns. Its
-peak memory must not grow with the number of rows.
+The installed command runs in a separate process, with one thread, on synthetic files of ten columns. Its peak memory
+must not grow with the number of rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ QUICK_ROWS = (100, 20_000)
 FORMATS = ("csv", "parquet")
 TRAINING_ROWS = 2_000
 GROUP = 1 << 20
-"""Rows of a group of a Parquet file, and of a block of rows that is made up at a time: what pyarrow writes unasked."""
+"""Rows of a Parquet row group, and of a generated block: the default of pyarrow."""
 TOWNS = ("Basel", "Bern", "Geneva", "Lausanne", "Lugano", "Lucerne", "Winterthur", "Zurich")
 MODEL = {"n_estimators": 100, "n_repeats": 10, "early_stopping_rounds": None}
 
@@ -45,17 +45,17 @@ seconds = time.perf_counter() - started
 print(json.dumps({"code": os.waitstatus_to_exitcode(status), "seconds": seconds, "peak": used.ru_maxrss,
                   "processor_seconds": used.ru_utime + used.ru_stime}))
 """
-"""A process of little memory between this one and the command: a child's peak begins at that of who started it."""
+"""A small process between this one and the command: the peak memory of a child starts at that of its parent."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--quick", action="store_true", help="small files, to see that it runs; nothing is kept")
-    parser.add_argument("--again", action="store_true", help="measure also what is already there")
+    parser.add_argument("--quick", action="store_true", help="small files, as a smoke test; nothing is written")
+    parser.add_argument("--again", action="store_true", help="measure again what has been measured")
 
 
 def blocks(rows: int, seed: int = 0) -> Iterator[Any]:
-    """Yield a made-up table in blocks: an identifier, eight numbers, a town; the response depends on four of them."""
+    """Yield a generated table in blocks: an identifier, eight numbers, a town; the response depends on four of them."""
     arrow = need("pyarrow")
     rng = np.random.default_rng(seed)
     for first in range(0, rows, GROUP):
@@ -74,11 +74,11 @@ def blocks(rows: int, seed: int = 0) -> Iterator[Any]:
 
 
 def write(path: Path, rows: int, seed: int = 0) -> None:
-    """Write a table without its response, as the writers of pyarrow do it; with it, if the file is to be learned."""
-    learned = path.stem == "train"
+    """Write a table with the writers of pyarrow. Only a file named ``train`` has the response."""
+    training = path.stem == "train"
     writer = None
     for block in blocks(rows, seed):
-        table = block if learned else block.drop_columns(["y"])
+        table = block if training else block.drop_columns(["y"])
         writer = writer or _writers()[path.suffix[1:]](path, table.schema)
         writer.write_table(table)
     if writer is not None:
@@ -96,28 +96,28 @@ def command(*words: object) -> dict[str, Any]:
         [sys.executable, "-c", LAUNCH, str(program), *map(str, words)], capture_output=True, text=True, check=False
     )
     lines = done.stdout.splitlines()
-    found: dict[str, Any] = json.loads(lines[-1]) if lines else {"code": done.returncode}
-    if found["code"] != 0:
-        raise ResultsError(f"diffgbm {words[0]} ended with {found['code']}: {done.stderr.strip()[-300:]}")
-    found["peak"] *= 1 if sys.platform == "darwin" else 1024
-    return {**found, "said": json.loads(lines[0])}
+    result: dict[str, Any] = json.loads(lines[-1]) if lines else {"code": done.returncode}
+    if result["code"] != 0:
+        raise ResultsError(f"diffgbm {words[0]} ended with {result['code']}: {done.stderr.strip()[-300:]}")
+    result["peak"] *= 1 if sys.platform == "darwin" else 1024
+    return {**result, "summary": json.loads(lines[0])}
 
 
 def measure(model: Path, folder: Path, ending: str, rows: int) -> Record:
     """Predict one file: mean and 90% interval of each row, with its identifier, into a file of the same format."""
     table, out = folder / f"table.{ending}", folder / f"out.{ending}"
     write(table, rows, seed=1)
-    found = command("predict", model, table, "-o", out, "--keep", "id", "--jobs", 1, "--json")
-    if found["said"]["rows"] != rows:
-        raise ResultsError(f"{found['said']['rows']} of {rows} rows were predicted.")
+    result = command("predict", model, table, "-o", out, "--keep", "id", "--jobs", 1, "--json")
+    if result["summary"]["rows"] != rows:
+        raise ResultsError(f"{result['summary']['rows']} of {rows} rows were predicted.")
     record = {
         "format": ending,
         "rows": rows,
         "input_bytes": table.stat().st_size,
         "output_bytes": out.stat().st_size,
-        "peak_bytes": found["peak"],
-        "seconds": round(found["seconds"], 2),
-        "processor_seconds": round(found["processor_seconds"], 2),
+        "peak_bytes": result["peak"],
+        "seconds": round(result["seconds"], 2),
+        "processor_seconds": round(result["processor_seconds"], 2),
         "versions": provenance.versions(("lightgbm", "pyarrow")),
         "commit": provenance.commit(),
         "source_hash": provenance.source_hash(),
@@ -135,11 +135,11 @@ def table(records: Sequence[Record]) -> str:
     lines = [
         "# Predicting files larger than memory",
         "",
-        "`python -m benchmarks chunks`: `diffgbm predict --keep id --jobs 1` in a process of its own, mean and 90% "
+        "`python -m benchmarks chunks`: `diffgbm predict --keep id --jobs 1` in a separate process, mean and 90% "
         f"interval of each row; flow recipe, {MODEL['n_estimators']} trees, eight numbers and a text column, Parquet "
-        f"in groups of {GROUP:,} rows. Peak memory includes Python and all libraries, which is nearly all of it in the "
-        "smallest file; a piece of "
-        f"{PIECE // DISTRIBUTION_POINTS:,} rows at a time is the rest.",
+        f"in groups of {GROUP:,} rows. Peak memory includes Python and all libraries, which take nearly all of it for "
+        "the smallest file. The command reads and predicts "
+        f"{PIECE // DISTRIBUTION_POINTS:,} rows at a time.",
         "",
         "| file | rows | input, MB | output, MB | peak memory, MB | seconds | processor seconds |",
         "|---" * 7 + "|",
@@ -154,10 +154,10 @@ def table(records: Sequence[Record]) -> str:
 
 
 def _growth(records: Sequence[Record], ending: str) -> str:
-    own = sorted((r for r in records if r["format"] == ending), key=lambda r: r["rows"])[-2:]
-    if len(own) < 2:
+    largest = sorted((r for r in records if r["format"] == ending), key=lambda r: r["rows"])[-2:]
+    if len(largest) < 2:
         return ""
-    few, many = own
+    few, many = largest
     ratio = many["peak_bytes"] / few["peak_bytes"]
     return f"{ending}: {many['rows'] / few['rows']:.0f} times the rows take {ratio:.2f} times the memory."
 
@@ -170,23 +170,23 @@ def run(args: argparse.Namespace) -> None:
     known = {} if args.quick or args.again else latest(kept, KEY)
     sizes = QUICK_ROWS if args.quick else ROWS
     wanted = [(ending, rows) for rows in sizes for ending in FORMATS]
-    found = {key: record for key, record in known.items() if key in wanted}
+    result = {key: record for key, record in known.items() if key in wanted}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         model = folder / "model.dgbm"
         write(folder / "train.parquet", TRAINING_ROWS)
-        if len(found) < len(wanted):
+        if len(result) < len(wanted):
             options = [word for key, value in MODEL.items() for word in ("--set", f"{key}={json.dumps(value)}")]
             words = ("--target", "y", "--drop", "id", "-o", model, "--jobs", 1, "--json")
             command("fit", folder / "train.parquet", *words, *options)
         for ending, rows in wanted:
-            if (ending, rows) in found:
+            if (ending, rows) in result:
                 continue
             print(f"chunks: {rows:,} rows of {ending}", file=sys.stderr, flush=True)
-            found[ending, rows] = record = measure(model, folder, ending, rows)
+            result[ending, rows] = record = measure(model, folder, ending, rows)
             if not args.quick:
                 append(kept, record)
-    text = table(list(found.values()))
+    text = table(list(result.values()))
     if not args.quick:
         (RESULTS / "chunks.md").write_text(text)
     print(text)

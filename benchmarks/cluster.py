@@ -1,7 +1,7 @@
-"""Fit and predict on a Dask cluster of one and of two workers here, and what a billion rows would take.
+"""Fit and predict on a local Dask cluster of one and of two workers, and extrapolate to a billion rows.
 
-Rates are in processor seconds of the workers, so that other processes of the machine disturb them less; wall-clock
-times are kept beside them. Workers have one thread each.
+Rates are in processor seconds of the workers, which other processes of the machine disturb less; wall-clock times are
+recorded too. Workers have one thread each.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ SAMPLES = 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--quick", action="store_true", help="few rows, to see that it runs; nothing is kept")
-    parser.add_argument("--again", action="store_true", help="measure also what is already there")
+    parser.add_argument("--quick", action="store_true", help="few rows, as a smoke test; nothing is written")
+    parser.add_argument("--again", action="store_true", help="measure again what has been measured")
 
 
 def table(rows: int) -> tuple[Any, Any]:
-    """Make up a table: ``COLUMNS`` numbers, of which three matter for the response."""
+    """Generate a table of ``COLUMNS`` numbers; the response depends on three of them."""
     array = need("dask.array")
     random = array.random.default_rng(0)
     X = random.standard_normal((rows, COLUMNS), chunks=(-(-rows // PARTITIONS), COLUMNS))
@@ -111,14 +111,14 @@ def run(args: argparse.Namespace) -> None:
     """Measure what is missing; append to ``results/cluster.jsonl`` and write ``results/cluster.md``."""
     kept, key = RESULTS / "cluster.jsonl", ("workers", "rows")
     rows = QUICK_ROWS if args.quick else ROWS
-    found = {} if args.quick or args.again else latest(kept, key)
+    actual = {} if args.quick or args.again else latest(kept, key)
     for workers in WORKERS:
-        if (workers, rows) not in found:
+        if (workers, rows) not in actual:
             print(f"cluster: {workers} worker{'s' * (workers > 1)}, {rows:,} rows", file=sys.stderr, flush=True)
-            found[workers, rows] = record = measure(workers, rows)
+            actual[workers, rows] = record = measure(workers, rows)
             if not args.quick:
                 append(kept, record)
-    text = plan([found[workers, rows] for workers in WORKERS])
+    text = plan([actual[workers, rows] for workers in WORKERS])
     if not args.quick:
         (RESULTS / "cluster.md").write_text(text)
     print(text)

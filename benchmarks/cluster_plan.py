@@ -18,7 +18,7 @@ Record = dict[str, Any]
 
 BILLION = 1_000_000_000
 CORES, MEMORY = 16, 64e9
-"""A worker of the plan: cores, and bytes of which half are for rows."""
+"""Cores and bytes of memory of a worker of the plan; half of the memory holds rows."""
 BANDWIDTH = 1.25e9
 """Bytes a second between workers: 10 Gbit/s."""
 LEAVES, BINS = 31, 255
@@ -39,7 +39,7 @@ class Rates:
 def rates(record: Record) -> Rates:
     """Read the rates off a measurement. Reading rows and starting tasks are counted with the noise model's rounds."""
     n, without = record["rows"], record["fit_without_mean"]["processor_seconds"]
-    # a row is learned from in all folds but its own
+    # each row trains the models of all folds but one
     rounds = record["mean_rounds"] * (record["folds"] - 1)
     mean = max(0.0, record["fit"]["processor_seconds"] - without)
     return Rates(
@@ -79,8 +79,8 @@ def plan(records: Sequence[Record]) -> str:
         "",
         f"`python -m benchmarks cluster`: {last['rows']:,} rows of {last['columns']} numbers, flow recipe, one noisy "
         f"copy, {last['rounds']} rounds of the noise model, a mean of {last['folds']} folds x {last['mean_rounds']} "
-        "rounds; workers are processes of one thread on a machine of two cores that does other work as well. Rows for "
-        "each processor second of the workers, and for each second in brackets.",
+        "rounds; workers are processes of one thread on a machine of two cores that runs other jobs as well. Rows per "
+        "processor second of the workers, and per second in brackets.",
         "",
         f"| workers | fit, no mean | fit | 90% intervals | {last['samples']} samples |",
         "|---" * 5 + "|",
@@ -112,5 +112,5 @@ def plan(records: Sequence[Record]) -> str:
 
 
 def _rate(record: Record, name: str) -> str:
-    found = record[name]
-    return f"{record['rows'] / found['processor_seconds']:,.0f} ({record['rows'] / found['seconds']:,.0f})"
+    result = record[name]
+    return f"{record['rows'] / result['processor_seconds']:,.0f} ({record['rows'] / result['seconds']:,.0f})"

@@ -1,9 +1,14 @@
-"""Conditional distributions with every answer in closed form: one value holds the laws of all rows of an ``X``.
+"""Conditional distributions in closed form. One object holds the distributions of all rows of ``X``.
 
 Arguments broadcast against the rows: ``cdf(y)`` takes ``y`` of shape (n,) or (k, n), ``quantile(p)`` takes a number,
-(n,), (k, 1) or (k, n). Scores are those of the law itself, ``score(y)`` at a truth and ``expected_score()`` on average:
+(n,), (k, 1) or (k, n). ``score(y)`` is the score at an observation, ``expected_score()`` its expectation:
 
     E_{Y ~ F} CRPS(F, Y) = E|Y - Y'| / 2          (energy score: E||Y - Y'|| / 2)
+
+References
+----------
+Gneiting, T. and Raftery, A. E. (2007). Strictly proper scoring rules, prediction, and estimation. Journal of the
+American Statistical Association 102, 359-378.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ N_ANGLES = 256
 
 
 class Conditional(Protocol):
-    """The laws of n rows."""
+    """The distributions of n rows."""
 
     def cdf(self, y: ArrayLike) -> Array:
         """Return P(Y <= y), or the Rosenblatt transform of several responses."""
@@ -41,10 +46,10 @@ class Conditional(Protocol):
         """Draw (n, rows), or (n, rows, d)."""
 
     def score(self, y: ArrayLike) -> Array:
-        """Return the CRPS (energy score of several responses) of the law at a truth."""
+        """Return the CRPS (energy score of several responses) of the distribution at an observation."""
 
     def expected_score(self) -> Array:
-        """Return its expectation over truths from the law: nothing scores better on average."""
+        """Return the expectation of ``score`` under the distribution: no forecast has a lower expected score."""
 
 
 def folded(mean: Any, std: Any) -> Array:
@@ -192,7 +197,7 @@ class TwoNormals:
         return self.low + self.weight * (self.high - self.low)
 
     def std(self) -> Array:
-        """Spread within and between the parts: s^2 + w (1 - w) (high - low)^2."""
+        """Variance within and between the parts: s^2 + w (1 - w) (high - low)^2."""
         return np.sqrt(self.scale**2 + self.weight * (1.0 - self.weight) * (self.high - self.low) ** 2)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
@@ -207,9 +212,9 @@ class TwoNormals:
 
     def expected_score(self) -> Array:
         """Sum over pairs of parts of w_i w_j E|N(m_i - m_j, 2 s^2)| / 2."""
-        spread, w = np.sqrt(2.0) * self.scale, self.weight
-        same = (w**2 + (1.0 - w) ** 2) * folded(0.0, spread)
-        return 0.5 * (same + 2.0 * w * (1.0 - w) * folded(self.high - self.low, spread))
+        scale, w = np.sqrt(2.0) * self.scale, self.weight
+        same = (w**2 + (1.0 - w) ** 2) * folded(0.0, scale)
+        return 0.5 * (same + 2.0 * w * (1.0 - w) * folded(self.high - self.low, scale))
 
 
 @dataclass(frozen=True)
@@ -229,7 +234,7 @@ class TwoResponses:
     correlation: Array
 
     def cdf(self, y: ArrayLike) -> Array:
-        """Rosenblatt transform: F(y_1) and F(y_2 | y_1), uniform and independent under the law; y is (..., n, 2)."""
+        """Rosenblatt transform F(y_1), F(y_2 | y_1), which is uniform on the unit square; y is (..., n, 2)."""
         z = (np.asarray(y) - self.location) / self.scale
         rest = (z[..., 1] - self.correlation * z[..., 0]) / np.sqrt(1.0 - self.correlation**2)
         return special.ndtr(np.stack([z[..., 0], rest], axis=-1))
@@ -253,16 +258,16 @@ class TwoResponses:
     def score(self, y: ArrayLike) -> Array:
         """Energy score at ``y`` of shape (..., n, 2).
 
-        A length is the mean of its shadows, ||v|| = (pi/2) mean_u |u . v| over directions u, and a shadow of Y - y
-        is normal, so that E||Y - y|| is the mean of a smooth periodic function of the angle.
+        The norm is an average over directions u, ||v|| = (pi/2) mean_u |u . v|, and every projection of Y - y is
+        normal. E||Y - y|| is therefore the mean of a smooth periodic function of the angle.
         """
         angles = np.pi * np.arange(N_ANGLES) / N_ANGLES
         shift = self.location - np.asarray(y)
         distance = np.zeros(shift.shape[:-1])
         for cosine, sine in zip(np.cos(angles), np.sin(angles), strict=True):
             a, b = cosine * self.scale[:, 0], sine * self.scale[:, 1]
-            spread = np.sqrt(a**2 + b**2 + 2.0 * self.correlation * a * b)
-            distance += folded(cosine * shift[..., 0] + sine * shift[..., 1], spread)
+            deviation = np.sqrt(a**2 + b**2 + 2.0 * self.correlation * a * b)
+            distance += folded(cosine * shift[..., 0] + sine * shift[..., 1], deviation)
         return 0.5 * np.pi * distance / N_ANGLES - self.expected_score()
 
     def expected_score(self) -> Array:

@@ -14,14 +14,14 @@ from diffgbm._util.optional import need
 
 @dataclass(frozen=True)
 class Budget:
-    """How much a study may spend; with both limits, whichever comes first.
+    """The budget of a study. If both limits are set, the first one reached ends it.
 
     Attributes
     ----------
     trials : int or None
-        Finite trials, the attempts being at most twice as many; ``None`` is the family's number in the paper.
+        Finite trials, in at most twice as many attempts; ``None`` is the family's number in the paper.
     minutes : float or None
-        Sum of the trials' durations after which no other is begun; ``None`` is no limit.
+        Limit on the sum of the trials' durations; no trial starts after it. ``None`` is no limit.
     """
 
     trials: int | None = None
@@ -30,7 +30,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Config:
-    """What tuning selected, and what it spent.
+    """The configuration that tuning selected, and the budget it used.
 
     Attributes
     ----------
@@ -39,9 +39,9 @@ class Config:
     validation_crps : float
         Mean CRPS on fold 0, in original units.
     n_trials_target, n_trials_finite, n_trials_failed : int
-        Trials asked for, trials with a score, and trials that raised or had no finite score.
+        Requested trials, trials with a score, and trials that raised or had no finite score.
     budget : dict
-        ``trials`` and ``minutes`` as they were asked for.
+        Requested ``trials`` and ``minutes``.
     seconds : float
         Sum of the trials' durations.
     versions : dict
@@ -62,13 +62,13 @@ class Config:
     source_hash: str
 
     def spending(self) -> dict[str, Any]:
-        """Return the budget and the trials it bought, as records carry them."""
+        """Return the budget and the numbers of trials, as records store them."""
         counts = ("n_trials_target", "n_trials_finite", "n_trials_failed")
         return {**self.budget, **{name: getattr(self, name) for name in counts}}
 
 
 def write(path: Path, config: Config) -> None:
-    """Write a configuration, whole or not at all."""
+    """Write a configuration atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = need("yaml").safe_dump(asdict(config), sort_keys=False)
     with replacing(path) as temporary:
@@ -83,7 +83,7 @@ def read(path: Path) -> Config | None:
 
 
 def plain(value: Any) -> Any:
-    """Return hyperparameters as built-in types, which JSON and YAML both bring back as they were."""
+    """Return hyperparameters as built-in types, which survive a round trip through JSON and YAML."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,8 +1,8 @@
 """The eleven data sets of the paper by name: where they come from, how they are prepared, how they are read.
 
-Each is one file ``<name>.csv.gz`` with a header line. It is looked for in a local directory, beside a
-``manifest.json`` that may name its file and that file's checksum, then in the cache of downloads, and is then
-downloaded from its original. ``diabetes`` comes with scikit-learn.
+Each is one file ``<name>.csv.gz`` with a header line. ``load`` looks for it in a local directory, whose
+``manifest.json`` may give its file name and checksum, then in the cache of downloads, and downloads the original last.
+``diabetes`` comes with scikit-learn.
 """
 
 from __future__ import annotations
@@ -167,11 +167,11 @@ def locate(data_set: DataSet, directory: Path | None) -> Path | None:
 
 
 def find(data_set: DataSet, directory: Path | None, cache: Path | None = None) -> tuple[str, Path] | None:
-    """Return ``("local", file)`` or ``("cache", file)``, where the data set would be read from; ``None`` if nowhere."""
-    for place, folder in (("local", directory), ("cache", cache or cache_directory())):
+    """Return ``("local", file)`` or ``("cache", file)``, the file to read; ``None`` if there is none."""
+    for kind, folder in (("local", directory), ("cache", cache or cache_directory())):
         path = locate(data_set, folder)
         if path is not None:
-            return place, path
+            return kind, path
     return None
 
 
@@ -195,7 +195,7 @@ def load(
     cache : Path or None
         Directory of downloads; ``None`` is ``cache_directory()``.
     download : bool
-        ``False`` reads what is there and downloads nothing, as does the variable ``DIFFGBM_OFFLINE``.
+        ``False`` never downloads. The variable ``DIFFGBM_OFFLINE`` has the same effect.
     originals : sequence of Original, optional
         Where to download from; the registered ones by default.
     base_url : str or None
@@ -204,7 +204,7 @@ def load(
     Raises
     ------
     DataSetError
-        The file is nowhere, differs from its checksum, or lacks the target.
+        There is no file, its checksum differs, or it lacks the target.
     """
     if data_set.embedded:
         return _diabetes(data_set)
@@ -239,12 +239,12 @@ def _checked(path: Path, data_set: DataSet) -> Table:
 
 def _how_to_get(data_set: DataSet, directory: Path | None) -> str:
     if directory is None:
-        place = f"a directory named by --data-dir or {DATA_VARIABLE}"
+        target = f"a directory named by --data-dir or {DATA_VARIABLE}"
     else:
-        place = f"{directory} (or another directory named by --data-dir or {DATA_VARIABLE})"
+        target = f"{directory} (or another directory named by --data-dir or {DATA_VARIABLE})"
     return (
         f"no file of the data set {data_set.name!r}. Put {data_set.file} (source: {data_set.source}; a header line, "
-        f"target column {data_set.target!r}) into {place}."
+        f"target column {data_set.target!r}) into {target}."
         + (f" Downloads are switched off by {OFFLINE_VARIABLE}." if offline() else "")
     )
 
@@ -264,10 +264,10 @@ def _entry(data_set: DataSet, directory: Path) -> dict[str, Any]:
 def _verify_file(path: Path, expected: str | None) -> None:
     if expected is None:
         return
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != expected:
+    result = hashlib.sha256(path.read_bytes()).hexdigest()
+    if result != expected:
         raise DataSetError(
-            f"{path} has the SHA-256 checksum {found}, expected {expected}: it is damaged or another version. "
+            f"{path} has the SHA-256 checksum {result}, expected {expected}: it is damaged or another version. "
             "Replace it."
         )
 

@@ -1,6 +1,6 @@
 """Downloads: an original is fetched with pooch, prepared, verified and kept in a cache as a prepared file.
 
-Only the verified, prepared file enters the cache, in one step; what an interruption leaves behind is never read.
+Only the verified, prepared file enters the cache, atomically. Leftovers of an interruption are never read.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from diffgbm._util.types import Array
 CACHE_VARIABLE = "DIFFGBM_CACHE"
 OFFLINE_VARIABLE = "DIFFGBM_OFFLINE"
 TIMEOUT = 60.0
-"""Seconds without an answer after which a download is given up."""
+"""Seconds without a response after which a download fails."""
 
 
 def cache_directory() -> Path | None:
-    """Return the directory of downloaded data sets; ``None`` without pooch, which knows where caches belong."""
+    """Return the directory of downloaded data sets; ``None`` if pooch is not installed."""
     if os.environ.get(CACHE_VARIABLE):
         return Path(os.environ[CACHE_VARIABLE])
     try:
@@ -45,18 +45,18 @@ def obtain(data_set: DataSet, originals: Sequence[Original], cache: Path, base_u
     Parameters
     ----------
     data_set : DataSet
-        What is wanted, and what it must be.
+        The data set, with its shape and checksum.
     originals : sequence of Original
         Its addresses.
     cache : Path
         Where the prepared file goes.
     base_url : str or None
-        Mirror that has the originals at the same paths, in place of their own hosts.
+        Mirror that has the originals at the same paths, instead of the original hosts.
 
     Raises
     ------
     DataSetError
-        No original could be had; the message has the reason for each.
+        No original could be downloaded; the message gives the reason for each.
     """
     reasons = []
     for original in originals:
@@ -66,8 +66,10 @@ def obtain(data_set: DataSet, originals: Sequence[Original], cache: Path, base_u
             reasons.append(str(error))
             continue
         write(cache / data_set.file, table)
-        return read(cache / data_set.file, data_set)  # the same digits now as when it comes from the cache
-    raise DataSetError(" ".join(reasons) or "There is nowhere to download it from.")
+        return read(
+            cache / data_set.file, data_set
+        )  # read back, so that a fresh download and the cache give the same digits
+    raise DataSetError(" ".join(reasons) or "No address is known for it.")
 
 
 def _prepare(data_set: DataSet, original: Original, cache: Path, base_url: str | None) -> Table:
@@ -89,7 +91,7 @@ def _candidates(original: Original, data: bytes) -> Iterator[Array]:
         yield from original.read(data)
     except ImportError as error:
         raise DataSetError(str(error)) from error
-    except Exception as error:  # each library of each format has errors of its own, and all mean the same here
+    except Exception as error:  # every format has its own library with its own errors
         raise DataSetError(
             f"{original.url} is not in the expected format ({type(error).__name__}: {error})."
         ) from error
@@ -111,7 +113,7 @@ def _retrieve(url: str, cache: Path, base_url: str | None, known_hash: str | Non
         pooch = need("pooch")
     except ImportError as error:
         raise DataSetError(str(error)) from error
-    pooch.get_logger().setLevel("WARNING")  # its checksum of what was downloaded helps nobody here
+    pooch.get_logger().setLevel("WARNING")  # do not log the checksum of each download
     address = url
     if base_url is not None:
         host = urlsplit(base_url)

@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_data_dir(parser)
     parser.add_argument("--quick", action="store_true", help="small models and one thread only; nothing is written")
-    parser.add_argument("--again", action="store_true", help="measure also what is already there")
+    parser.add_argument("--again", action="store_true", help="measure again what has been measured")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="numbers of threads")
 
 

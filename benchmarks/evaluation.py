@@ -1,7 +1,7 @@
-"""Evaluation on folds 1 to 5: refit the selected configuration, draw 200 samples a row, take every score of the paper.
+"""Evaluation on folds 1 to 5: refit the selected configuration, draw 200 samples per row, compute all scores.
 
-Each fold is one line, on disk as soon as it is finished. A line that fits the selected configuration is kept, any
-other is made again; the last line of a fold counts.
+Each fold is one line, written to disk as soon as it is finished. A line of the selected configuration is kept, any
+other is computed again; the last line of a fold counts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LEVELS = (0.5, 0.8, 0.9, 0.95)
 """Probabilities of the central intervals."""
 
 KEY = ("data_set", "family", "fold")
-"""What makes a line."""
+"""Fields that identify a line."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Evaluated:
     Attributes
     ----------
     state : str
-        ``kept``: the line was there; ``evaluated``; ``shared``: another process is at it; ``untuned``: nothing is
-        selected.
+        ``kept``: the line exists; ``evaluated``; ``shared``: another process is working on it; ``untuned``: no
+        configuration is selected.
     record : dict or None
         The line.
     text : str
@@ -68,7 +68,7 @@ def evaluate(
     force: bool = False,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Evaluated:
-    """Evaluate one fold with the selected configuration, unless its line is there.
+    """Evaluate one fold with the selected configuration, unless its line exists.
 
     Parameters
     ----------
@@ -79,11 +79,11 @@ def evaluate(
     fold : int
         The test fold; all others are the training part.
     layout : Layout
-        Where the configuration is and the line goes.
+        Files of the configuration and of the line.
     test_rows : int or None
         Test rows at most.
     force : bool
-        Evaluate even if the line is there.
+        Evaluate even if the line exists.
     """
     config = configs.read(layout.config(data_set, family.name))
     if config is None:
@@ -91,8 +91,8 @@ def evaluate(
     part = prepare(table, fold, test_rows)
     with held(layout.fold_lock(data_set, family.name, fold), wait=False) as mine:
         if not mine:
-            return Evaluated("shared", None, "another process is at it")
-        # looked up under the lock: whoever had it before may just have written the line
+            return Evaluated("shared", None, "another process is working on it")
+        # read under the lock: the previous holder may just have written the line
         there = records.latest(layout.evaluation, KEY).get((data_set, family.name, fold))
         if there is not None and not force and is_current(there, config, n_samples, len(part.y_test)):
             return Evaluated("kept", there, _summary(there))
@@ -144,7 +144,7 @@ def measure(
         "metrics": scores(part.response.restore(samples), part.y_test, part.response.restore(part.y_train)),
         "fit_seconds": fitted - started,
         "sample_seconds": sampled - fitted,
-        # on a busy machine the processor's own time says more than the clock on the wall
+        # processor time, because wall-clock time depends on the load of the machine
         "fit_cpu_seconds": fit_work - work,
         "sample_cpu_seconds": sample_work - fit_work,
         "params": config.params,
@@ -161,22 +161,22 @@ def measure(
 
 
 def scores(samples: Array, y: Array, y_train: Array) -> dict[str, Any]:
-    """Every score of the paper, in the units of ``y``.
+    """Compute every score of the paper, in the units of ``y``.
 
     Parameters
     ----------
     samples : ndarray of shape (n_samples, n)
         Predictions.
     y : ndarray of shape (n,)
-        What was observed.
+        Observations.
     y_train : ndarray of shape (m,)
-        The climatology.
+        Training responses, which give the climatology.
 
     Returns
     -------
     dict
-        Numbers by name, and ``iqr_coverage_*`` as lists by bin, the narrowest predictions first. RMSE is that of the
-        sample mean, MAE that of the sample median: the points that each of them rewards.
+        Numbers by name, and ``iqr_coverage_*`` as lists by bin, the narrowest predictions first. RMSE uses the
+        sample mean, MAE the sample median: the point forecasts that minimise them.
     """
     crps, climatology = metrics.crps(samples, y).mean(), metrics.climatology_crps(y_train, y).mean()
     uniform = metrics.pit_ks(samples, y)
@@ -203,12 +203,12 @@ def scores(samples: Array, y: Array, y_train: Array) -> dict[str, Any]:
 
 @cache
 def _warm_up() -> None:
-    """Compile the sampling kernels, once in a process: that is no part of anybody's time."""
+    """Compile the sampling kernels once per process, so that no measured time includes it."""
     import diffgbm
 
     diffgbm.warmup()
 
 
 def _summary(record: Record) -> str:
-    found = record["metrics"]
-    return f"CRPS {found['crps']:.4g}, 90% coverage {found['coverage_90']:.3f}"
+    actual = record["metrics"]
+    return f"CRPS {actual['crps']:.4g}, 90% coverage {actual['coverage_90']:.3f}"

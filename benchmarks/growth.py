@@ -1,8 +1,7 @@
 """How the cost of sampling grows with rows and samples, and how much memory it takes beyond its result.
 
-Times are whole ``sample`` calls with one thread, the shortest of several; processor time, so that other processes of
-the machine disturb them less. Memory is the peak of a process of its own that
-samples a large table, less what it held before the call.
+Times are processor times of whole ``sample`` calls with one thread, the shortest of several. Memory is the peak of a
+separate process that samples a large table, minus its memory before the call.
 """
 
 from __future__ import annotations
@@ -81,15 +80,15 @@ def seconds(model: DiffGBM, X: Any, n: int) -> float:
 
 
 def peak_memory(model: DiffGBM, X: Any, n: int) -> dict[str, float]:
-    """Measure one call in a process of its own."""
+    """Measure one call in a separate process."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "job.pkl"
         file.write_bytes(pickle.dumps((model, X, n)))
         done = subprocess.run(
             [sys.executable, "-c", MEASURE, str(file)], capture_output=True, text=True, check=True, env=dict(os.environ)
         )
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    actual: dict[str, float] = json.loads(done.stdout)
+    return actual
 
 
 def measure(fitted: dict[str, DiffGBM], fold: Fold, memory_rows: int) -> dict[str, Any]:
@@ -128,9 +127,9 @@ def table(result: dict[str, Any]) -> str:
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     lines += ["", f"Memory of `sample` for {result['memory_rows']:,} rows x 200 samples, all threads:", ""]
     lines += ["| model | result, MB | peak above the start, MB | beyond the result, MB |", "|---|---|---|---|"]
-    for name, found in result["memory"].items():
-        above = found["peak"] - found["before"]
-        cells = [f"{v / 1e6:,.0f}" for v in (found["result"], above, above - found["result"])]
+    for name, actual in result["memory"].items():
+        above = actual["peak"] - actual["before"]
+        cells = [f"{v / 1e6:,.0f}" for v in (actual["result"], above, above - actual["result"])]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 

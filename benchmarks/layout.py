@@ -12,11 +12,11 @@ PROTOCOL = ROOT / "benchmarks" / "results" / "protocol"
 """The committed results."""
 
 QUICK = ROOT / "benchmarks" / "results" / "quick"
-"""Results of ``run --quick``, which nobody commits."""
+"""Results of ``run --quick``, which are not committed."""
 
 
 class ResultsError(RuntimeError):
-    """Results that cannot be made or kept; the message says why in one line."""
+    """Results cannot be computed or written; the message gives the reason in one line."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Layout:
 
     @property
     def studies(self) -> Path:
-        """Optuna's journals and all locks: needed to go on, not to read the results."""
+        """Optuna's journals and all locks: needed to continue a run, not to read its results."""
         return self.root / "studies"
 
     def config(self, data_set: str, family: str) -> Path:
@@ -50,11 +50,11 @@ class Layout:
         return self.studies / f"{data_set}__{family}.journal"
 
     def fold_lock(self, data_set: str, family: str, fold: int) -> Path:
-        """Lock of whoever evaluates a fold."""
+        """Lock of the process that evaluates a fold."""
         return self.studies / f"{data_set}__{family}__fold{fold}.lock"
 
     def prepare(self) -> Layout:
-        """Make the directories and see that files can be put there."""
+        """Make the directories and check that they are writable."""
         try:
             for folder in (self.root / "configs", self.studies):
                 folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""List the data sets: rows, columns, source and where each was found."""
+"""List the data sets: rows, columns, source and location."""
 
 from __future__ import annotations
 
@@ -14,31 +14,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data_dir(parser)
 
 
-def place(data_set: DataSet, directory: Path | None) -> str:
-    """Say where a data set would be read from: ``local: file``, ``cache: file``, ``scikit-learn`` or ``missing``."""
+def location(data_set: DataSet, directory: Path | None) -> str:
+    """Return the source of a data set: ``local: file``, ``cache: file``, ``scikit-learn`` or ``missing``."""
     if data_set.embedded:
         return "scikit-learn"
-    found = find(data_set, directory)
-    return "missing" if found is None else f"{found[0]}: {found[1]}"
+    result = find(data_set, directory)
+    return "missing" if result is None else f"{result[0]}: {result[1]}"
 
 
 def describe(data_set: DataSet, directory: Path | None) -> tuple[str, str, str, str, str]:
-    """Return name, rows, columns, source and place; a file that cannot be read shows why instead. Downloads nothing."""
-    found = place(data_set, directory)
-    if found != "missing":
+    """Return name, rows, columns, source and location, or why a file cannot be read. Downloads nothing."""
+    result = location(data_set, directory)
+    if result != "missing":
         try:
             load(data_set, directory, download=False)
         except DataSetError as error:
-            found = str(error)
-    return data_set.name, str(data_set.rows), str(len(data_set.features)), data_set.source, found
+            result = str(error)
+    return data_set.name, str(data_set.rows), str(len(data_set.features)), data_set.source, result
 
 
 def run(args: argparse.Namespace) -> None:
     """Print one line for each data set."""
     directory = data_directory(args.data_dir)
-    lines = [("name", "rows", "columns", "source", "found"), *(describe(d, directory) for d in DATA_SETS.values())]
+    lines = [("name", "rows", "columns", "source", "location"), *(describe(d, directory) for d in DATA_SETS.values())]
     widths = [max(len(line[j]) for line in lines) for j in range(4)]
-    for name, rows, columns, source, found in lines:
-        print(
-            f"{name:<{widths[0]}}  {rows:>{widths[1]}}  {columns:>{widths[2]}}  {source:<{widths[3]}}  {found}".rstrip()
-        )
+    for name, rows, columns, source, where in lines:
+        start = f"{name:<{widths[0]}}  {rows:>{widths[1]}}  {columns:>{widths[2]}}  {source:<{widths[3]}}"
+        print(f"{start}  {where}".rstrip())

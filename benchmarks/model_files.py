@@ -1,8 +1,7 @@
 """Model files against pickle: size on disk, time to load, and time to the first prediction.
 
-Times are processor time, the shortest of several, one thread, within one process: what is measured is the reading, not
-the imports, nor what else the machine does.
-Out-of-bag laws, which model files leave out, are left out of the pickles too.
+Times are processor times, the shortest of several, with one thread and within one process, so that they exclude imports
+and other processes. Model files do not store out-of-bag distributions; they are removed before pickling too.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ COMMON: dict[str, Any] = {"early_stopping_rounds": None, "n_repeats": 10, "seed"
 MODELS: dict[str, Callable[[], Any]] = {
     "flow, 300 x 31": lambda: DiffGBM.flow(n_estimators=300, num_leaves=31, **COMMON),
     "EDM, 1000 x 255": lambda: DiffGBM(n_estimators=1000, num_leaves=255, max_bin=1023, **COMMON),
-    "flow, stack subtracted, mean and cdf given, 3 bags, 300 x 31": lambda: DiffGBM.flow(
+    "flow, stack subtracted, mean and cdf as features, 3 bags, 300 x 31": lambda: DiffGBM.flow(
         n_estimators=300, num_leaves=31, residualize="stack", first_stage_features=["mean", "cdf"], n_bags=3, **COMMON
     ),
     'AutoDiffGBM("fast")': lambda: AutoDiffGBM(preset="fast", time_limit=120, seed=0, n_jobs=1),
@@ -44,11 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--rows", type=int, default=3000, help="rows to fit")
     parser.add_argument("--repeats", type=int, default=7, help="times are the shortest of this many")
-    parser.add_argument("--tiny", action="store_true", help="one tiny model, to see that it runs; writes no results")
+    parser.add_argument("--tiny", action="store_true", help="one tiny model, as a smoke test; writes no results")
 
 
 def shortest(repeats: int, *works: Callable[[], object]) -> list[float]:
-    """Processor seconds of the fastest of several calls of each, in turns, so that a busy moment strikes all."""
+    """Processor seconds of the fastest call of each function. Calls alternate, so that all see the same load."""
     times = np.empty((repeats, len(works)))
     for i in range(repeats):
         for j, work in enumerate(works):
@@ -59,7 +58,7 @@ def shortest(repeats: int, *works: Callable[[], object]) -> list[float]:
 
 
 def table_of(rows: int) -> tuple[Any, Any]:
-    """Ten columns, one of them a count, and a response with a signal and noise of its own scale."""
+    """Ten columns, one of them a count, and a heteroscedastic response."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, 10))
     X[:, 9] = rng.poisson(3.0, size=rows)
@@ -68,7 +67,7 @@ def table_of(rows: int) -> tuple[Any, Any]:
 
 
 def without_distributions(model: Any) -> Any:
-    """The same model without its out-of-bag laws."""
+    """The same model without its out-of-bag distributions."""
     light = copy(model)
     for name in ("oob_distribution_", "oob_rows_"):
         light.__dict__.pop(name, None)
@@ -76,7 +75,7 @@ def without_distributions(model: Any) -> Any:
 
 
 def measure(name: str, make: Callable[[], Any], rows: int, repeats: int) -> dict[str, Any]:
-    """Measure one model; its loaded twin must draw the same samples."""
+    """Measure one model and check that the loaded model draws the same samples."""
     print(f"model-files: fitting {name}", file=sys.stderr, flush=True)
     X, y = table_of(rows)
     model, X = without_distributions(make().fit(X, y)), X[:100]
@@ -118,8 +117,8 @@ def table(results: list[dict[str, Any]]) -> str:
         "# Model files against pickle",
         "",
         f"`python -m benchmarks model-files`: models of {results[0]['rows']:,} rows and 10 columns; processor time,",
-        "one thread, the shortest of several. The first prediction is that of one row by a model loaded for it.",
-        "Pickles are of the highest protocol, uncompressed; out-of-bag laws are in neither.",
+        "one thread, the shortest of several. The first prediction loads the model and predicts one row.",
+        "Pickles use the highest protocol, uncompressed. Neither holds out-of-bag distributions.",
         "",
         "| model | file, MB | pickle, MB | size ratio | load, ms | unpickle, ms | load ratio "
         "| first prediction, ms | by pickle, ms | ratio | save, ms | pickle, ms |",
@@ -144,18 +143,18 @@ def table(results: list[dict[str, Any]]) -> str:
             f"{1e3 * r['pickle_save']:.0f}",
         ]
         lines.append("| " + " | ".join(cells) + " |")
-    lines += ["", "Samples drawn by the loaded models were identical to the last bit.", ""]
+    lines += ["", "The loaded models draw bit-identical samples.", ""]
     return "\n".join(lines)
 
 
 def run(args: argparse.Namespace) -> None:
     """Measure, and write ``results/model_files.jsonl`` and ``.md``."""
-    found = []
+    result = []
     for name, make in (TINY if args.tiny else MODELS).items():
-        found.append(measure(name, make, args.rows, args.repeats))
+        result.append(measure(name, make, args.rows, args.repeats))
         if not args.tiny:
-            records.append(LINES, found[-1])
-    text = table(found)
+            records.append(LINES, result[-1])
+    text = table(result)
     if not args.tiny:
         (RESULTS / "model_files.md").write_text(text)
     print(text)

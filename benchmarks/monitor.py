@@ -1,4 +1,4 @@
-"""What a person sees of a run: a line for each finished unit, a bar on a terminal, the time that is left."""
+"""Progress of a run: a line for each finished unit, a progress bar on a terminal, the remaining time."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tqdm.auto import tqdm
 from benchmarks.units import Report, Unit
 
 WORKED = ("tuned", "evaluated", "failed", "stopped")
-"""States whose seconds say something about those of other units."""
+"""States whose seconds enter the estimate of the remaining time."""
 
 
 @dataclass
 class Pace:
-    """Seconds for each row of the data, by action and family; of all families until one is known itself."""
+    """Seconds per row of data, by action and family. A family without a finished unit uses the mean of all."""
 
     seconds: dict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
     rows: dict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
 
     def note(self, unit: Unit, seconds: float) -> None:
-        """Learn from a finished unit."""
+        """Add a finished unit."""
         for family in (unit.family, ""):
             self.seconds[unit.action, family] += seconds
             self.rows[unit.action, family] += unit.rows
@@ -48,7 +48,7 @@ class Monitor:
     Parameters
     ----------
     units : iterable of Unit
-        All that is expected.
+        All expected units.
     jobs : int
         Processes.
     """
@@ -76,7 +76,7 @@ class Monitor:
             self.say(f"{unit}: {report.state}, {report.text} ({report.seconds:.1f} s){count}")
 
     def dropped(self, units: Iterable[Unit]) -> None:
-        """Expect these units no more."""
+        """Remove units from the expected ones."""
         gone = [unit for unit in units if unit in self.expected]
         for unit in gone:
             del self.expected[unit]

@@ -2,7 +2,7 @@
 
 A reader takes the bytes of a download and yields arrays of the prepared columns, features first and the target
 last, rows in the original order. Most yield one; where an original holds the same rows in several orders, each is a
-candidate, and the checksum of the prepared content tells which is meant.
+candidate, and the checksum of the prepared content selects one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Original:
     read : callable
         From its bytes to arrays of the prepared columns.
     sha256 : str or None
-        Checksum of the download where it is known; the prepared content is checked in any case.
+        Checksum of the download if known; the prepared content is always checked.
     openml : bool
         The address is that of OpenML's description, which names the file.
     """
@@ -51,7 +51,7 @@ class Original:
 
 
 def member(archive: bytes, name: str) -> bytes:
-    """Return a file of a zip archive by its bare name, in whatever folder or inner archive it lies."""
+    """Return a file of a zip archive by its bare name, in any folder or nested archive."""
     with zipfile.ZipFile(io.BytesIO(archive)) as files:
         paths = {path.rsplit("/", 1)[-1]: path for path in files.namelist() if not path.startswith("__MACOSX")}
         if name in paths:
@@ -87,7 +87,7 @@ def arff(data: bytes) -> tuple[list[str], Array]:
 
 
 def numbers(rows: Iterable[Iterable[Any]], columns: int) -> Array:
-    """Return the first columns of a sheet's rows below its header; rows that a spreadsheet pads with are left out."""
+    """Return the first columns of a sheet's rows below its header; empty rows are dropped."""
     cells = [tuple(row)[:columns] for row in rows]
     return np.array([row for row in cells[1:] if any(cell not in (None, "") for cell in row)], dtype=float)
 
@@ -118,7 +118,7 @@ def _yacht(data: bytes) -> Iterator[Array]:
 
 
 def _energy(data: bytes) -> Iterator[Array]:
-    # the ninth column is Y1, the heating load; the tenth, the cooling load, is left out
+    # the ninth column is Y1, the heating load; the tenth, the cooling load, is dropped
     yield from xlsx(member(data, "ENB2012_data.xlsx"), 9)
 
 

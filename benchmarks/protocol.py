@@ -1,4 +1,4 @@
-"""The paper's protocol: six folds from one master seed, training-part standardisation, three streams of seeds."""
+"""The paper's protocol: six folds from one master seed, standardisation by the training part, three seed streams."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def seeds(index: int) -> Seeds:
 
 
 def fold_of_rows(n_rows: int, seed: int = MASTER_SEED) -> Rows:
-    """Return the fold (0 to 5) of each row: a permutation dealt out in turn."""
+    """Return the fold (0 to 5) of each row: row ``i`` of a permutation is in fold ``i mod 6``."""
     folds = np.empty(n_rows, dtype=np.intp)
     folds[np.random.default_rng(seed).permutation(n_rows)] = np.arange(n_rows) % N_FOLDS
     return folds
@@ -83,16 +83,16 @@ class Standardiser:
 
 @dataclass(frozen=True)
 class Fold:
-    """One fold as a model sees it, and the way back.
+    """One standardised fold, with the inverse transform of the response.
 
     Attributes
     ----------
     X_train, y_train, X_test : ndarray
         Standardised by the training part.
     y_test : ndarray
-        In original units, which is where scores are taken.
+        In original units, in which scores are computed.
     response : Standardiser
-        Takes samples back to original units.
+        Transforms samples back to original units.
     """
 
     X_train: Array

@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.datasets import ROOT
 
 HASHED = ("src/diffgbm", "benchmarks/families")
-"""Trees whose Python files decide a result: the library and the adapters of the families."""
+"""Folders whose Python files affect a result: the library and the adapters of the families."""
 
 COMMON = ("diffgbm", "numpy", "scikit-learn")
 """Distributions that every result depends on."""
@@ -41,19 +41,19 @@ def python() -> str:
 def commit(root: Path = ROOT) -> str:
     """Return the commit of the repository; ``"unknown"`` without git."""
     try:
-        found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=False)
+        result = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=False)
     except OSError:
         return "unknown"
-    return found.stdout.strip() if found.returncode == 0 else "unknown"
+    return result.stdout.strip() if result.returncode == 0 else "unknown"
 
 
 @cache
 def source_hash(root: Path = ROOT, trees: tuple[str, ...] = HASHED) -> str:
-    """SHA-256 over names and contents of the Python files of ``trees``, which may be ahead of the commit."""
+    """SHA-256 over names and contents of the Python files of ``trees``, which may differ from the commit."""
     digest = hashlib.sha256()
     for path in sorted(path for tree in trees for path in (root / tree).rglob("*.py")):
         content = path.read_bytes()
-        # the length keeps two files from passing for one
+        # the length separates consecutive files
         digest.update(f"{path.relative_to(root).as_posix()}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
 

@@ -16,8 +16,8 @@ Record = dict[str, Any]
 def append(path: Path, record: Mapping[str, Any]) -> None:
     """Write one record to the end of the file and make sure it is on disk.
 
-    A line that an interruption left unfinished is closed first, so that it spoils only itself. Processes that append
-    to one file take turns.
+    If an interruption left an unfinished line, it is terminated first, so that only that line is lost. A lock
+    serialises processes that append to the same file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     line = json.dumps(record, sort_keys=True).encode()
@@ -47,5 +47,5 @@ def read(path: Path) -> Iterator[Record]:
 
 
 def latest(path: Path, key: Sequence[str]) -> dict[tuple[Any, ...], Record]:
-    """Return the records by the values of ``key``; the last of equals counts, those without the key do not."""
+    """Return the last record for each value of the fields ``key``; records without these fields are skipped."""
     return {tuple(r[name] for name in key): r for r in read(path) if all(name in r for name in key)}

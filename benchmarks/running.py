@@ -1,7 +1,7 @@
-"""Run the whole protocol: tune, evaluate and write the tables; whatever is there is kept, so it can be run again.
+"""Run the whole protocol: tune, evaluate and write the tables. Finished work is kept, so you can run it again.
 
-Data sets come in the order of their size and each is finished with all families before the next is begun.
-``--quick`` goes through everything on two small tables in a few minutes.
+Data sets run in the order of their size; all families finish on one before the next starts. ``--quick`` runs every
+step on two small tables in a few minutes.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from benchmarks import selection
-from benchmarks.cluster_spread import spread_at
+from benchmarks.cluster_dispatch import dispatch_at
 from benchmarks.datasets import data_directory
+from benchmarks.dispatch import cores, dispatch
 from benchmarks.layout import QUICK, Layout, ResultsError
 from benchmarks.monitor import Monitor
 from benchmarks.selection import SYNTHETIC, Settings, choose_families, choose_tables, registry, settings_of, why_not
-from benchmarks.spread import cores, spread
 from benchmarks.units import BAD, Report, Unit, is_over, perform, studies
 
 QUICK_DATA = ("yacht", "diabetes")
@@ -27,7 +27,7 @@ QUICK_MINUTES = 0.25
 QUICK_FOLDS = (1, 2)
 
 Follow = Callable[[Unit, Report], Sequence[Unit]]
-"""What a finished unit makes ready."""
+"""Returns the units that can start once a unit has finished."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,19 +36,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     selection.add_budget(parser)
     selection.add_folds(parser)
     parser.add_argument(
-        "--minutes-total", type=float, help="begin no trial and no fold after this time; the next run goes on"
+        "--minutes-total", type=float, help="start no trial and no fold after this time; the next run continues"
     )
     parser.add_argument("--dask", metavar="ADDRESS", help="address of a Dask scheduler whose workers do the work")
     parser.add_argument(
         "--quick",
         action="store_true",
         help=f"{' and '.join(QUICK_DATA)}, {QUICK_TRIALS} trials, folds {QUICK_FOLDS[0]} and {QUICK_FOLDS[1]}, "
-        "into benchmarks/results/quick; options that are given win",
+        "into benchmarks/results/quick; options on the command line take precedence",
     )
 
 
 def run(args: argparse.Namespace) -> None:
-    """Tune, evaluate, and write the tables of what is there."""
+    """Tune, evaluate, and write the tables of all finished units."""
     deadline = None if args.minutes_total is None else time.time() + 60.0 * args.minutes_total
     if args.quick:
         args = quick(args)
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def quick(args: argparse.Namespace) -> argparse.Namespace:
-    """Fill in the quick preset where nothing else is asked for; a table that is missing is replaced by a made one."""
+    """Fill in the quick preset for options that you left out. A synthetic table replaces a missing one."""
     preset = {
         "results_dir": QUICK,
         "data_sets": _quick_data(args),
@@ -72,15 +72,15 @@ def quick(args: argparse.Namespace) -> argparse.Namespace:
         "folds": list(QUICK_FOLDS),
         "jobs": cores(),
     }
-    given = {name: value for name, value in vars(args).items() if value is not None}
-    return argparse.Namespace(**{**vars(args), **preset, **given})
+    set_by_user = {name: value for name, value in vars(args).items() if value is not None}
+    return argparse.Namespace(**{**vars(args), **preset, **set_by_user})
 
 
 def _quick_data(args: argparse.Namespace) -> list[str]:
     directory = data_directory(args.data_dir)
     missing = {name: why for name in QUICK_DATA if (why := why_not(name, directory))}
     for name, why in missing.items():
-        print(f"{name} is left out, the synthetic law {SYNTHETIC} takes its place: {why}", file=sys.stderr)
+        print(f"{name} is not available; the synthetic distribution {SYNTHETIC} replaces it: {why}", file=sys.stderr)
     return [name for name in QUICK_DATA if name not in missing] + [SYNTHETIC] * bool(missing)
 
 
@@ -102,7 +102,9 @@ def work(
     follow: Follow = partial(_folds_of, settings, monitor) if "evaluate" in actions else lambda unit, report: []
     bad: list[Unit] = []
     try:
-        over = partial(spread, jobs=jobs, threads=settings.threads) if address is None else partial(spread_at, address)
+        over = (
+            partial(dispatch, jobs=jobs, threads=settings.threads) if address is None else partial(dispatch_at, address)
+        )
         left = over(
             pairs if "tune" in actions else folds,
             partial(perform, settings),
@@ -111,9 +113,9 @@ def work(
             stop=partial(is_over, settings),
         )
         if left:
-            monitor.say("time is over; the same command goes on from here")
+            monitor.say("time is over; run the same command to continue")
     except KeyboardInterrupt:
-        raise ResultsError("interrupted; the same command goes on from here.") from None
+        raise ResultsError("interrupted; run the same command to continue.") from None
     finally:
         monitor.close()
     return bad
@@ -126,7 +128,7 @@ def complain(bad: Sequence[Unit]) -> None:
 
 
 def _folds_of(settings: Settings, monitor: Monitor, unit: Unit, report: Report) -> list[Unit]:
-    """Return the folds that a finished study makes ready; without a finished one they are not expected any more."""
+    """Return the folds to evaluate after a study. If the study failed, drop them from the expected units."""
     if unit.fold is not None:
         return []
     folds = [unit.at(fold) for fold in settings.folds]

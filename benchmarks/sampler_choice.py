@@ -1,4 +1,4 @@
-"""Other samplers for the same noise models on fold 0: what out-of-bag rows promise, and what test rows say."""
+"""Other samplers for the same noise models on fold 0: CRPS on out-of-bag rows and on test rows."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from diffgbm.fitting.training import fit_model, out_of_bag_distributions
 __all__ = ["add_arguments", "run"]
 
 N_POINTS = 377
-"""Points of the laws of test rows."""
+"""Points of the predictive distributions of test rows."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One sampler beside the recipe's own, for one noise model.
+    """One sampler compared with the recipe's default sampler, for one noise model.
 
     Attributes
     ----------
     data_set, model, sampler : str
-        What was sampled how.
+        Data set, noise model and sampler.
     unseen, test : float
-        CRPS as a multiple of that by the recipe's own sampler: of out-of-bag rows, and of test rows.
-    taken : bool
-        Whether out-of-bag rows speak for it clearly enough.
+        Ratio of the CRPS to that of the default sampler, on out-of-bag rows and on test rows.
+    selected : bool
+        Whether `AutoDiffGBM` would select it by the out-of-bag rows.
     """
 
     data_set: str
@@ -43,7 +43,7 @@ class Line:
     sampler: str
     unseen: float
     test: float
-    taken: bool
+    selected: bool
 
 
 def models(bags: int, threads: int) -> dict[tuple[str, str], DiffGBM]:
@@ -57,7 +57,7 @@ def models(bags: int, threads: int) -> dict[tuple[str, str], DiffGBM]:
 
 
 def measure(data_set: str, recipe: str, first_stage: str, estimator: DiffGBM, fold: Fold) -> list[Line]:
-    """Train once, and sample in every way."""
+    """Train once and score every sampler."""
     model, training = fit_model(estimator.get_params(deep=False), fold.X_train, fold.y_train, None, None, "DiffGBM")
     y_test = (fold.y_test - fold.response.mean) / fold.response.scale
     threads = n_threads(estimator.n_jobs)
@@ -66,13 +66,13 @@ def measure(data_set: str, recipe: str, first_stage: str, estimator: DiffGBM, fo
         unseen = out_of_bag_distributions(model, training, sampler, threads).crps(fold.y_train)
         return unseen, model.distribution(fold.X_test, sampler, N_POINTS, threads=threads).crps(y_test)
 
-    own, own_test = scores(model.recipe.sampler)
+    default, default_test = scores(model.recipe.sampler)
     lines = []
     for sampler in SAMPLERS[recipe]:
         other, test = scores(sampler)
-        ratios = float(other.mean() / own.mean()), float(test.mean() / own_test.mean())
+        ratios = float(other.mean() / default.mean()), float(test.mean() / default_test.mean())
         lines.append(
-            Line(data_set, f"{recipe}, {first_stage}", str(sampler), *ratios, lowers(other, own, None, MIN_GAIN))
+            Line(data_set, f"{recipe}, {first_stage}", str(sampler), *ratios, lowers(other, default, None, MIN_GAIN))
         )
     return lines
 
@@ -82,31 +82,32 @@ def table(lines: Sequence[Line], bags: int) -> str:
     out = [
         "# Other samplers for the same noise models",
         "",
-        f"`python -m benchmarks sampler-choice --bags {bags}`: fold 0; CRPS as a multiple of that by the recipe's own",
-        "sampler, on out-of-bag rows of the training part and on test rows. *Taken* are those that lower the former by",
-        f"{MIN_GAIN:.0%} and by more than the standard error of the difference, which is how `AutoDiffGBM` decides.",
+        f"`python -m benchmarks sampler-choice --bags {bags}`: fold 0; ratio of the CRPS to that of the recipe's",
+        "default sampler, on out-of-bag rows of the training part and on test rows. A sampler is *selected* if it",
+        f"lowers the first by {MIN_GAIN:.0%} and by more than its standard error, as in `AutoDiffGBM`.",
         "",
         "| data set | recipe, subtracted | sampler | out of bag | test | |",
         "|---|---|---|---|---|---|",
         *(
-            f"| {x.data_set} | {x.model} | {x.sampler} | {x.unseen:.4f} | {x.test:.4f} | {'taken' if x.taken else ''} |"
+            f"| {x.data_set} | {x.model} | {x.sampler} | {x.unseen:.4f} | {x.test:.4f} "
+            f"| {'selected' if x.selected else ''} |"
             for x in lines
         ),
         "",
-        *_summary("taken", [x for x in lines if x.taken]),
-        *_summary("left", [x for x in lines if not x.taken]),
-        *_summary("that models would be given", given(lines)),
+        *_summary("selected", [x for x in lines if x.selected]),
+        *_summary("not selected", [x for x in lines if not x.selected]),
+        *_summary("that models would use", selected(lines)),
     ]
     return "\n".join(out) + "\n"
 
 
-def given(lines: Sequence[Line]) -> list[Line]:
-    """Return the best that was taken for each model, where anything was."""
+def selected(lines: Sequence[Line]) -> list[Line]:
+    """Return the best selected sampler of each model that has one."""
     best: dict[tuple[str, str], Line] = {}
     for line in lines:
-        place = (line.data_set, line.model)
-        if line.taken and (place not in best or line.unseen < best[place].unseen):
-            best[place] = line
+        key = (line.data_set, line.model)
+        if line.selected and (key not in best or line.unseen < best[key].unseen):
+            best[key] = line
     return list(best.values())
 
 

@@ -1,7 +1,7 @@
 """Peak memory and time of ``fit``: against the released package, and as tables grow, in memory and on disk.
 
-Every fit is one line of ``results/scale.jsonl``; what is there is not run again. One thread, each fit in a process of
-its own, the packages in turn.
+Every fit is one line of ``results/scale.jsonl`` and is not run again. Each fit runs in a separate process with one
+thread; the packages alternate.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ KEY = ("part", "data", "package", "rows", "repeat")
 
 PARTS = ("versus", "stages", "growth", "disk")
 NOISY_ROWS = 3_000_000
-"""Copies that a growing table has at most in all: the documented rule for ``n_repeats``."""
+"""Largest number of noisy rows of a growing table: the documented rule for ``n_repeats``."""
 GROWTH = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 GROWTH_COLUMNS = 20
 TABLES = {"california_housing": (17_200, 8, 300), "protein": (38_108, 9, 300), "wide": (45_000, 384, 40)}
-"""Rows, columns and trees of the tables in memory; the last is made up."""
+"""Rows, columns and trees of the tables in memory; the last is generated."""
 DISK = (1_000_000, 200)
 FEW_SAMPLED: dict[str, Any] = {
     "subsample_for_bin": 50_000,
     "extra_residualizer_params": {"n_estimators": 10, "bin_construct_sample_cnt": 50_000},
 }
-"""For tables on disk: rows in which bins are found, which are held as float64, and a short first stage."""
+"""For tables on disk: a small sample for the bins, which is held as float64, and a short first stage."""
 SHORT = 3
-"""How many times as often as the long fits the short ones are repeated, whose times vary more."""
+"""Factor by which short fits are repeated more often than long ones, because their times vary more."""
 SAMPLE = {"n_samples": 100, "seed": 0}
 TEST_ROWS = 400
 
@@ -61,17 +61,17 @@ class Cell:
     Attributes
     ----------
     part : {"versus", "stages", "growth", "disk"}
-        What it is for.
+        Section of the page.
     data : str
         Name of the table.
     package : str
-        Who fits.
+        Name of the package.
     rows, width : int
         Of the table.
     repeat : int
         Seed.
     source : {"memory", "map", "parquet"}
-        Where the table is.
+        Storage of the table.
     trees, n_repeats : int
         Of the model.
     """
@@ -89,12 +89,12 @@ class Cell:
     @property
     def constructor(self) -> dict[str, Any]:
         """The estimator's arguments; the others are the released package's defaults, which are ours too."""
-        own = {"n_estimators": self.trees, "n_repeats": self.n_repeats, "seed": self.repeat, "n_jobs": 1}
-        return {**own, **(FEW_SAMPLED if self.part == "disk" else {})}
+        arguments = {"n_estimators": self.trees, "n_repeats": self.n_repeats, "seed": self.repeat, "n_jobs": 1}
+        return {**arguments, **(FEW_SAMPLED if self.part == "disk" else {})}
 
 
 def repeats_for(n_rows: int) -> int:
-    """As many copies of each row as usual, but not more than ``NOISY_ROWS`` in all, and at least two."""
+    """The default number of copies of each row, limited to ``NOISY_ROWS`` in total and at least two per row."""
     return int(np.clip(NOISY_ROWS // n_rows, 2, 30))
 
 
@@ -103,9 +103,9 @@ def cells(repeats: int, quick: bool) -> Iterator[Cell]:
     shrink, trees = (20, 5) if quick else (1, 0)
 
     def in_memory(part: str, data: str, package: str, repeat: int) -> Cell:
-        rows, width, own = TABLES[data]
+        rows, width, default_trees = TABLES[data]
         small = rows // shrink if data == "wide" else rows
-        return Cell(part, data, package, small, width, repeat, "memory", trees or own, 4 if quick else 30)
+        return Cell(part, data, package, small, width, repeat, "memory", trees or default_trees, 4 if quick else 30)
 
     for data, times in (("wide", repeats), ("protein", SHORT * repeats)):
         yield from (in_memory("versus", data, who, repeat) for repeat in range(times) for who in (OURS, RELEASED))
@@ -124,15 +124,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data_dir(parser)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--repeats", type=int, default=3, help="seeds of the comparison")
-    parser.add_argument("--quick", action="store_true", help="small tables, to see that it runs; nothing is kept")
-    parser.add_argument("--again", action="store_true", help="measure also what is already there")
-    parser.add_argument(
-        "--page-only", action="store_true", help="write page and figure from the results that are there"
-    )
+    parser.add_argument("--quick", action="store_true", help="small tables, as a smoke test; nothing is written")
+    parser.add_argument("--again", action="store_true", help="measure again what has been measured")
+    parser.add_argument("--page-only", action="store_true", help="write page and figure from the recorded results")
 
 
-def made_up(rows: int, width: int, seed: int = 0) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float64]]]:
-    """Yield a table in blocks: ten columns matter, one of them to the spread."""
+def generated(rows: int, width: int, seed: int = 0) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float64]]]:
+    """Yield a table in blocks: the response depends on ten columns, its standard deviation on the tenth."""
     rng = np.random.default_rng(seed)
     for first in range(0, rows, 50_000):
         X = rng.standard_normal((min(50_000, rows - first), width), dtype=np.float32)
@@ -150,7 +148,7 @@ def write(cell: Cell, folder: Path, data_dir: Path | None) -> NDArray[np.float64
         return (fold.y_test - fold.response.mean) / fold.response.scale
     X = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float32, shape=(cell.rows, cell.width))
     y, first = np.empty(cell.rows), 0
-    for block, response in made_up(cell.rows, cell.width):
+    for block, response in generated(cell.rows, cell.width):
         X[first : first + len(block)], y[first : first + len(block)] = block, response
         first += len(block)
     X.flush()
@@ -159,7 +157,7 @@ def write(cell: Cell, folder: Path, data_dir: Path | None) -> NDArray[np.float64
         _write_parquet(folder, X, y)
     if cell.part != "versus":
         return None
-    ((X_test, y_test),) = made_up(TEST_ROWS, cell.width, seed=1)
+    ((X_test, y_test),) = generated(TEST_ROWS, cell.width, seed=1)
     np.save(folder / "X_test.npy", X_test)
     return y_test
 
@@ -175,7 +173,7 @@ def _write_parquet(folder: Path, X: NDArray[np.float32], y: NDArray[np.float64])
 
 
 def measure(cell: Cell, data_dir: Path | None) -> Record:
-    """Fit once, in a process of its own."""
+    """Fit once, in a separate process."""
     package = PACKAGES[cell.package]
     job = {
         "path": str(ROOT / "src") if package.requirement is None else None,
@@ -228,9 +226,9 @@ def run(args: argparse.Namespace) -> None:
         fresh.append(measure(cell, args.data_dir))
         if not args.quick:
             append(kept, fresh[-1])
-    found = fresh if args.quick else list(latest(kept, KEY).values())
-    text = table(found)
+    result = fresh if args.quick else list(latest(kept, KEY).values())
+    text = table(result)
     if not args.quick:
         (RESULTS / "scale.md").write_text(text)
-        figure(found, RESULTS / "scale.png")
+        figure(result, RESULTS / "scale.png")
     print(text)

@@ -15,7 +15,7 @@ NAMES = {OURS: "this package", RELEASED: "released"}
 
 
 def above(record: Record) -> float:
-    """Bytes that a fit took beyond what its process held before: Python, libraries and the table itself."""
+    """Peak bytes of a fit minus the bytes that its process held before: Python, libraries and the table."""
     return float(record["peak"] - record["before"])
 
 
@@ -24,8 +24,8 @@ def table(records: Sequence[Record]) -> str:
     lines = [
         "# Memory and time of fitting",
         "",
-        "`python -m benchmarks scale`: one thread, each fit in a process of its own. Memory is the highest mark of "
-        '`fit`; "above" is without what the process held before it: Python, libraries and the table. Time is '
+        "`python -m benchmarks scale`: one thread, each fit in a separate process. Memory is the peak during "
+        '`fit`; "above" excludes what the process held before: Python, libraries and the table. Time is '
         "processor time.",
         "",
         *_versus([r for r in records if r["part"] == "versus"]),
@@ -42,20 +42,20 @@ def _versus(records: Sequence[Record]) -> list[str]:
     lines = [
         "## Against the released package",
         "",
-        "Defaults of both, except for the number of trees. CRPS of held-out rows in units of the response, mean and "
-        "standard error over the seeds; the rest is the median.",
+        "Both use their defaults, except for the number of trees. CRPS of held-out rows in units of the response, mean "
+        "and standard error over the seeds; the rest is the median.",
         "",
         "| table | rows x columns | trees | package | peak, MB | above, MB | seconds | CRPS | fits |",
         "|---" * 9 + "|",
     ]
     shares = []
     for data in dict.fromkeys(r["data"] for r in records):
-        own = {name: [r for r in records if (r["data"], r["package"]) == (data, name)] for name in NAMES}
-        for name, group in own.items():
+        by_package = {name: [r for r in records if (r["data"], r["package"]) == (data, name)] for name in NAMES}
+        for name, group in by_package.items():
             if group:
                 lines.append(_line(data, NAMES[name], group))
-        if all(own.values()):
-            shares.append(_shares(data, own[OURS], own[RELEASED]))
+        if all(by_package.values()):
+            shares.append(_shares(data, by_package[OURS], by_package[RELEASED]))
     return [*lines, "", *shares, ""]
 
 
@@ -85,7 +85,7 @@ def _shares(data: str, ours: Sequence[Record], theirs: Sequence[Record]) -> str:
     pairs = [r["processor_seconds"] / seconds[r["repeat"]] for r in ours if r["repeat"] in seconds]
     return (
         f"- {data}: {share(lambda r: r['peak']):.2f} of the released package's memory in all, {share(above):.2f} above "
-        f"the start; {np.median(pairs):.2f} of its time, the median of pairs measured one after the other "
+        f"the start; {np.median(pairs):.2f} of its time, the median over pairs measured in succession "
         f"({min(pairs):.2f} to {max(pairs):.2f})."
     )
 
@@ -138,8 +138,8 @@ def _disk(records: Sequence[Record]) -> list[str]:
     lines = [
         "## Tables on disk",
         "",
-        "One noisy copy of each row: what is held is a byte for each number (LightGBM's bins), nearly twice while the "
-        "mean is cross-fitted, and the 50,000 rows that bins are found in.",
+        "One noisy copy of each row. A fit holds one byte per number (LightGBM's bins), nearly twice that while the "
+        "mean is cross-fitted, and the 50,000 rows that determine the bins.",
         "",
         "| table | rows x columns | as float32, MB | reading, peak MB | fit, above MB | share of the table | seconds |",
         "|---" * 7 + "|",

@@ -1,8 +1,8 @@
-"""Fit one package once and say what it took: a script that runs inside that package's environment and needs only numpy.
+"""Fit one package once and measure it: a script that runs in the package's environment and needs only numpy.
 
 ``python scale_runner.py folder``. The folder holds ``job.json`` with the module, its arguments and a path to import
 from, ``X.npy`` and ``y.npy`` (or a Parquet table) and optionally ``X_test.npy``; ``report.json`` and ``samples.npy``
-are written into it. Peak memory is that of the fit: the system's mark is reset before it.
+are written into it. Peak memory is that of the fit: the system's counter is reset before it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def memory(name: str) -> int:
 
 
 def reset_peak() -> None:
-    """Let the system forget the highest mark so far."""
+    """Reset the peak-memory counter of the process."""
     Path("/proc/self/clear_refs").write_text("5")
 
 
@@ -76,7 +76,7 @@ def main(name: str) -> None:
     module = importlib.import_module("diffgbm")
     imports = memory("VmRSS")
     make = module.DiffGBM
-    # what is loaded or compiled when first used is not the table's
+    # a first small fit loads and compiles, so that the measurement does not include it
     rng = np.random.default_rng(0)
     few = {**job["constructor"], "n_estimators": 2, "early_stopping_rounds": None}
     make(**few).fit(rng.standard_normal((200, 3)), rng.standard_normal(200))

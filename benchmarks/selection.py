@@ -1,4 +1,4 @@
-"""What a command works on: data sets, families, budget and folds, as options and as values."""
+"""Options of the commands: data sets, families, budget and folds."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ import numpy as np
 
 from benchmarks.configs import Budget
 from benchmarks.datasets import DATA_SETS, add_data_dir, data_directory, load
+from benchmarks.dispatch import cores
 from benchmarks.evaluation import N_SAMPLES
 from benchmarks.families.base import Family
 from benchmarks.layout import PROTOCOL, ResultsError
 from benchmarks.protocol import EVALUATION_FOLDS, MASTER_SEED
-from benchmarks.spread import cores
 from benchmarks.synthetic import DISTRIBUTIONS
 from benchmarks.table_files import DataSetError, Table
 from diffgbm._util.errors import known
 
 REGISTRY = "benchmarks.families:FAMILIES"
-"""Where families are looked up by name: a module and the name of a mapping in it."""
+"""Default registry of families: a module and the name of a mapping in it."""
 
 SYNTHETIC = "heteroscedastic_nonlinear"
-"""A law that takes the place of a data set that cannot be had."""
+"""Synthetic distribution that replaces a data set that is not available."""
 
 DISTRIBUTION_ROWS = 300
-"""Rows that are drawn of a law."""
+"""Rows drawn from a synthetic distribution."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How the units of a run are done; the same in every process.
+    """Settings of a run, the same in every process.
 
     Attributes
     ----------
@@ -54,11 +54,11 @@ class Settings:
     n_samples : int
         Samples of a test row.
     force : bool
-        Evaluate what is there already.
+        Evaluate again what has been evaluated.
     threads : int
         Of each model.
     deadline : float or None
-        Time, in seconds since the epoch, at which no trial and no fold is begun any more.
+        Time, in seconds since the epoch, after which no trial and no fold starts.
     """
 
     results_dir: Path
@@ -81,11 +81,13 @@ def add_selectors(parser: argparse.ArgumentParser) -> None:
         "--data-sets",
         nargs="+",
         metavar="NAME",
-        help=f"data sets, or synthetic laws of {DISTRIBUTION_ROWS} rows; default: all data sets that can be had",
+        help=f"data sets, or synthetic distributions of {DISTRIBUTION_ROWS} rows; default: all available data sets",
     )
     parser.add_argument("--families", nargs="+", metavar="NAME", help="default: all whose packages are installed")
     parser.add_argument(
-        "--registry", default=REGISTRY, help=f"module:mapping of the families, for your own (default: {REGISTRY})"
+        "--registry",
+        default=REGISTRY,
+        help=f"module:mapping of the families, for additional families (default: {REGISTRY})",
     )
     parser.add_argument("--jobs", type=_positive, help="processes; each does one study or one fold (default: 1)")
     parser.add_argument("--threads", type=_positive, help="threads of each model (default: cores divided by jobs)")
@@ -103,7 +105,7 @@ def add_folds(parser: argparse.ArgumentParser) -> None:
         "--folds", nargs="+", type=int, choices=EVALUATION_FOLDS, metavar="FOLD", help="default: 1 to 5"
     )
     parser.add_argument("--test-rows", type=_positive, help="score at most this many rows of a fold")
-    parser.add_argument("--force", action="store_true", help="evaluate again what is there")
+    parser.add_argument("--force", action="store_true", help="evaluate again what has been evaluated")
 
 
 def settings_of(args: argparse.Namespace, deadline: float | None = None) -> Settings:
@@ -126,14 +128,14 @@ def registry(where: str) -> Mapping[str, Family]:
     """Import the mapping of families that ``module:name`` points at."""
     module, _, name = where.partition(":")
     try:
-        found: Mapping[str, Family] = getattr(import_module(module), name)
+        result: Mapping[str, Family] = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise ResultsError(f"there is no registry of families at {where!r}: {error}.") from error
-    return found
+    return result
 
 
 def choose_families(families: Mapping[str, Family], names: Sequence[str] | None) -> list[Family]:
-    """Return the named families, which must be installed, or all that are; the others are said on stderr."""
+    """Return the named families, which must be installed, or all installed ones; list the others on stderr."""
     if names is None:
         for family in families.values():
             if not family.available():
@@ -147,7 +149,7 @@ def choose_families(families: Mapping[str, Family], names: Sequence[str] | None)
 
 
 def choose_tables(names: Sequence[str] | None, directory: Path | None) -> dict[str, Table]:
-    """Return the named data sets, which must be there, or all that are; the smallest first."""
+    """Return the named data sets, which must be available, or all available ones; the smallest first."""
     if names is None:
         missing = {name: why for name in DATA_SETS if (why := why_not(name, directory))}
         for name, why in missing.items():
@@ -159,7 +161,7 @@ def choose_tables(names: Sequence[str] | None, directory: Path | None) -> dict[s
 
 
 def why_not(name: str, directory: Path | None) -> str | None:
-    """Say why a data set cannot be had; ``None`` if it can."""
+    """Return why a data set is not available; ``None`` if it is."""
     try:
         load_table(name, directory)
     except DataSetError as error:
@@ -169,14 +171,14 @@ def why_not(name: str, directory: Path | None) -> str | None:
 
 @cache
 def load_table(name: str, directory: Path | None) -> Table:
-    """Read a data set, or draw a table of a law; once in a process."""
+    """Read a data set, or draw a table from a synthetic distribution; cached per process."""
     if name in DATA_SETS:
         return load(DATA_SETS[name], directory)
     return DISTRIBUTIONS[name].draw(DISTRIBUTION_ROWS, np.random.default_rng(MASTER_SEED))
 
 
 def table_names() -> list[str]:
-    """Return what ``--data-sets`` takes: the data sets, and the laws of one response."""
+    """Return the choices of ``--data-sets``: the data sets, and the synthetic distributions of one response."""
     return [*DATA_SETS, *(name for name, distribution in DISTRIBUTIONS.items() if distribution.n_outputs == 1)]
 
 

@@ -1,7 +1,7 @@
-"""The seven synthetic laws of the diagnostics, with their exact conditional distributions.
+"""The seven synthetic distributions of the diagnostics, with exact conditional distributions.
 
-The paper names the laws and gives no formulas; these are ours. ``X`` is uniform on the unit square, and each law says
-what y | x is; nothing has to be estimated to know how well a forecast could do at best.
+The paper names the distributions without formulas; the formulas are ours. ``X`` is uniform on the unit square and
+y | x is known in closed form, so that the best attainable score is known exactly.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class KnownDistribution:
     Attributes
     ----------
     name : str
-        Its name in ``LAWS``.
+        Key in ``DISTRIBUTIONS``.
     formula : str
-        What y | x is, in one line.
+        The distribution of y | x, in one line.
     conditional : callable
-        From X (n, 2) to the laws of y | x for its rows.
+        From X (n, 2) to the distributions of y | x for its rows.
     n_outputs : int
         Number of responses; with one, y is (n,), with two (n, 2).
     """
@@ -54,7 +54,7 @@ class KnownDistribution:
         return self.conditional(X).sample(n, rng)
 
     def cdf(self, X: Array, y: ArrayLike) -> Array:
-        """Return P(Y <= y | x), or the Rosenblatt transform of two responses: uniform if y follows the law."""
+        """Return P(Y <= y | x), or the Rosenblatt transform of two responses: uniform if y follows the distribution."""
         return self.conditional(X).cdf(y)
 
     def quantile(self, X: Array, p: ArrayLike) -> Array:
@@ -74,7 +74,7 @@ class KnownDistribution:
         return self.conditional(X).score(y)
 
     def expected_score(self, X: Array) -> Array:
-        """Return the expectation of ``score`` over y | x, which no forecast beats; (n,)."""
+        """Return the expectation of ``score`` over y | x, the best expected score of any forecast; (n,)."""
         return self.conditional(X).expected_score()
 
 
@@ -129,4 +129,4 @@ _DISTRIBUTIONS = (
 )
 
 DISTRIBUTIONS: dict[str, KnownDistribution] = {distribution.name: distribution for distribution in _DISTRIBUTIONS}
-"""The laws by name."""
+"""The distributions by name."""

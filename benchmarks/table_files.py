@@ -1,4 +1,4 @@
-"""A data set as a value and as a file: what is known of it, its numbers, its canonical text and checksum."""
+"""A data set in memory and as a file: its description, its numbers, its canonical text and checksum."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from diffgbm._util.types import Array
 
 
 class DataSetError(RuntimeError):
-    """A data set that cannot be had; the message says what to do."""
+    """A data set is not available; the message says what to do."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A data set in memory, in its own units.
+    """A data set in memory, in original units.
 
     Attributes
     ----------
     X : ndarray of shape (n, p)
         Features.
     y : ndarray of shape (n,) or (n, d)
-        Response; several columns only in synthetic laws.
+        Response; several columns only for synthetic distributions.
     features : tuple of str
         Names of the columns of ``X``.
     target : str
@@ -45,7 +45,7 @@ class Table:
 
 @dataclass(frozen=True)
 class DataSet:
-    """What is known about a data set before it is read.
+    """Description of a data set.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class DataSet:
     target : str
         Column that is predicted; all others are features.
     sha256 : str or None
-        Checksum of the whole prepared content (see ``digest``); ``None`` if it is not known.
+        Checksum of the whole prepared content (see ``digest``); ``None`` if unknown.
     notes : str
         The paper's preparation, where there is any.
     drop : tuple of str
@@ -108,14 +108,14 @@ def digest(table: Table, rows: int | None = None) -> str:
 
 
 def verify(table: Table, data_set: DataSet, where: str) -> None:
-    """Refuse a table that is not the registered one.
+    """Raise if a table is not the registered one.
 
     Parameters
     ----------
     table : Table
-        As it was read or prepared.
+        The table to check.
     data_set : DataSet
-        What it should be.
+        Its registered description.
     where : str
         File or address, for the message.
 
@@ -130,11 +130,11 @@ def verify(table: Table, data_set: DataSet, where: str) -> None:
     checks: list[tuple[int | None, str]] = [(None, data_set.sha256)] if data_set.sha256 else []
     checks += [data_set.head] if data_set.head else []
     for rows, expected in checks:
-        found = digest(table, rows)
-        if found != expected:
+        result = digest(table, rows)
+        if result != expected:
             part = "its content" if rows is None else f"the content of its first {rows} rows"
             raise DataSetError(
-                f"{where}: {part} has the SHA-256 checksum {found}, expected {expected}: it is damaged or another "
+                f"{where}: {part} has the SHA-256 checksum {result}, expected {expected}: it is damaged or another "
                 "version. Replace it."
             )
 
@@ -167,7 +167,7 @@ def read(path: Path, data_set: DataSet) -> Table:
 
 
 def write(path: Path, table: Table) -> None:
-    """Write a prepared file; it is there whole or not at all."""
+    """Write a prepared file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

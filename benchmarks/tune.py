@@ -1,6 +1,6 @@
 """Tune families on fold 0 of data sets and write the selected configurations.
 
-Several of these commands may work on the same results directory at once, and any of them may be interrupted.
+You can run several of these commands on the same results directory at once and interrupt any of them.
 """
 
 from __future__ import annotations
@@ -18,5 +18,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Tune what is not tuned within the budget."""
+    """Tune every study whose budget is not spent."""
     complain(work(selection.settings_of(args), args.data_sets, args.families, args.jobs or 1, ("tune",)))

@@ -1,4 +1,4 @@
-"""The protocol cut into units of work: one study, or one fold of a data set and a family."""
+"""Units of work of the protocol: one study, or one fold of a data set and a family."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.table_files import Table
 from benchmarks.tuning import tune
 
 BAD = ("failed", "error")
-"""States of units that gave no result and never will by themselves."""
+"""States of units that failed: running them again without a change does not help."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Unit:
         return "tune" if self.fold is None else "evaluate"
 
     def at(self, fold: int) -> Unit:
-        """Return the evaluation of a fold with what this study selects."""
+        """Return the unit that evaluates a fold with the configuration of this study."""
         return replace(self, fold=fold)
 
     def __str__(self) -> str:
@@ -52,13 +52,13 @@ class Report:
 
 
 def studies(tables: Mapping[str, Table], families: Iterable[Family]) -> list[Unit]:
-    """All studies: within a data set all families, so that what is finished can be compared."""
+    """All studies, data set by data set, so that all families of a data set finish together."""
     families = list(families)
     return [Unit(name, family.name, None, len(table.y)) for name, table in tables.items() for family in families]
 
 
 def perform(settings: Settings, unit: Unit) -> Report:
-    """Do one unit; an error is a report like any other."""
+    """Do one unit; an error becomes a report."""
     started = time.perf_counter()
     try:
         with threadpool_limits(settings.threads):

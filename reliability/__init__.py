@@ -1,5 +1,5 @@
-"""Attacks on the library that take minutes or hours: fuzzed files, long runs, killed processes, other versions.
+"""Stress tests that take minutes or hours: fuzzed files, long runs, killed processes, other versions.
 
-``python -m reliability <command>`` runs one and writes what it saw as a line into ``reliability/results``;
-``python -m reliability page`` makes ``docs/reliability.md`` of these lines.
+``python -m reliability <command>`` runs one and appends its figures as a line to ``reliability/results``;
+``python -m reliability page`` writes ``docs/reliability.md`` from these lines.
 """

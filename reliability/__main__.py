@@ -1,4 +1,4 @@
-"""``python -m reliability <command>``: attacks that take minutes, and the page that tells of them."""
+"""``python -m reliability <command>``: stress tests that take minutes, and the page of their results."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--kills", type=int, default=50, help="of each case")
-    parser.add_argument("--cases", nargs="*", help="to be killed; all if none is named")
-    parser.add_argument("--quick", action="store_true", help="do not write the figures down")
+    parser.add_argument("--cases", nargs="*", help="cases to kill; all if none is named")
+    parser.add_argument("--quick", action="store_true", help="do not record the figures")
     parser.add_argument("--only", nargs="*", metavar="NAME", help="cases of digests; all if none is named")
     parser.add_argument("--output", metavar="FILE", help="where digests are written")
-    parser.add_argument("--compare", metavar="FILE", help="digests that must be found again")
+    parser.add_argument("--compare", metavar="FILE", help="recorded digests to compare with")
     parser.add_argument("--ignore", nargs="*", default=(), metavar="WORD", help="ends of parts that are not compared")
     args = parser.parse_args(argv)
     if args.command == "page":

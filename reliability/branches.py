@@ -1,4 +1,4 @@
-"""Branches that the tests go through, from coverage's own report: ``nox -s coverage`` measures and calls this.
+"""Branches that the tests execute, from the report of coverage: ``nox -s coverage`` measures and calls this.
 
 ``python -m reliability.branches coverage.json``.
 """
@@ -13,18 +13,18 @@ from typing import Any
 from reliability.records import record
 
 LEAST = 90.0
-"""Per cent of the statements and branches that the tests must go through."""
+"""Per cent of the statements and branches that the tests must execute."""
 SHOWN = 5
-"""Modules that are named: those with most left out."""
+"""Number of modules to name: those with most statements not executed."""
 
 
 def figures(report: dict[str, Any]) -> dict[str, Any]:
-    """Return the counts of a report by ``coverage json``, and the modules of which most is left out."""
+    """Return the counts of a report by ``coverage json``, and the modules with most statements not executed."""
     whole = report["totals"]
     left_out = {
-        name.replace("\\", "/").removeprefix("src/"): own["summary"]["missing_lines"]
-        + own["summary"]["missing_branches"]
-        for name, own in report["files"].items()
+        name.replace("\\", "/").removeprefix("src/"): file["summary"]["missing_lines"]
+        + file["summary"]["missing_branches"]
+        for name, file in report["files"].items()
     }
     most = sorted(left_out, key=lambda name: -left_out[name])[:SHOWN]
     return {
@@ -39,11 +39,11 @@ def figures(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def main(path: str) -> int:
-    """Record the figures; fail below what is asked for."""
-    found = figures(json.loads(Path(path).read_text()))
-    record("coverage", found)
-    print(json.dumps(found))
-    return int(found["percent"] < LEAST)
+    """Record the figures; fail below the required percentage."""
+    result = figures(json.loads(Path(path).read_text()))
+    record("coverage", result)
+    print(json.dumps(result))
+    return int(result["percent"] < LEAST)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Models whose digests are compared: small tables, few trees, every option that leads to code of its own.
+"""Models whose digests are compared: small tables, few trees, every option that has its own code path.
 
-Only the public interface is used, so that the cases run whatever modules the library consists of.
+Only the public interface is used, so that the cases do not depend on the modules of the library.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def categories(n: int = 200, d: int | None = None, seed: int = 0) -> Table:
 
 
 def integers(n: int = 200, seed: int = 0) -> Table:
-    """A response of few values."""
+    """A discrete response."""
     X, y = numbers(n, seed=seed)
     return X, np.clip(np.round(2.0 * y), 0.0, 5.0)
 
@@ -87,9 +87,9 @@ def model_of(recipe: str = "flow", **params: Any) -> DiffGBM:
 
 
 def answers(model: Any, table: Table, label: str = "") -> Parts:
-    """Ask a fitted model about the first rows of a table, by every method that it has."""
+    """Predict the first rows of a table with every method of a fitted model."""
     X, y = table[0][:30], table[1][:30]
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "predict": model.predict(X),
         "median": model.predict_median(X),
         "std": model.predict_std(X),
@@ -102,14 +102,14 @@ def answers(model: Any, table: Table, label: str = "") -> Parts:
         "distribution samples": model.predict_distribution(X, grid=32).sample(3, seed=2),
     }
     if hasattr(model, "sample"):
-        found["samples"] = model.sample(X, 5, seed=1)
-    return {f"{label} {part}".strip(): np.asarray(value, dtype=np.float64) for part, value in found.items()}
+        result["samples"] = model.sample(X, 5, seed=1)
+    return {f"{label} {part}".strip(): np.asarray(value, dtype=np.float64) for part, value in result.items()}
 
 
 def brief(model: Any, X: Any, label: str = "") -> Parts:
     """Samples and quantiles only."""
-    found = {"samples": model.sample(X, 3, seed=1), "quantiles": model.predict_quantiles(X, LEVELS)}
-    return {f"{label} {part}".strip(): np.asarray(value, dtype=np.float64) for part, value in found.items()}
+    result = {"samples": model.sample(X, 3, seed=1), "quantiles": model.predict_quantiles(X, LEVELS)}
+    return {f"{label} {part}".strip(): np.asarray(value, dtype=np.float64) for part, value in result.items()}
 
 
 def file_of(model: Any, X: Any) -> Parts:
@@ -121,16 +121,16 @@ def file_of(model: Any, X: Any) -> Parts:
             entries = {name: archive.read(name) for name in archive.namelist()}
         manifest = json.loads(entries.pop("manifest.json"), object_hook=_without_seconds)
         loaded = diffgbm.load(path, trusted=manifest["types"])
-    found: Parts = {
+    result: Parts = {
         "file manifest": json.dumps(manifest, sort_keys=True).encode(),
         "file numbers": np.sort(list(_leaves({**manifest, "version": None}))),
     }
     for name, content in entries.items():
-        found |= _regressors(name, content) if name.endswith(".skops") else {f"file {name}": content}
-    found["loaded quantiles"] = np.asarray(loaded.predict_quantiles(X[:30], LEVELS), dtype=np.float64)
+        result |= _regressors(name, content) if name.endswith(".skops") else {f"file {name}": content}
+    result["loaded quantiles"] = np.asarray(loaded.predict_quantiles(X[:30], LEVELS), dtype=np.float64)
     if hasattr(loaded, "sample"):
-        found["loaded samples"] = loaded.sample(X[:30], 5, seed=1)
-    return found
+        result["loaded samples"] = loaded.sample(X[:30], 5, seed=1)
+    return result
 
 
 def _regressors(name: str, content: bytes) -> Parts:
@@ -141,7 +141,7 @@ def _regressors(name: str, content: bytes) -> Parts:
 
 
 def _without_seconds(stored: dict[str, Any]) -> dict[str, Any]:
-    """Leave out how long candidates of an automatic fit took, the only thing in a file that differs between runs."""
+    """Remove the seconds of an automatic fit's candidates, the only entries that differ between runs."""
     return {name: value for name, value in stored.items() if name != "seconds"}
 
 
@@ -155,33 +155,33 @@ def _leaves(value: Any) -> Iterator[float]:
 
 
 def fitted(recipe: str = "flow", table: Table | None = None, **params: Any) -> Parts:
-    """Fit one model; ask it, save it, load it."""
+    """Fit one model, predict, save and load it."""
     X, y = numbers() if table is None else table
     model = model_of(recipe, **params).fit(X, y)
-    found = answers(model, (X, y)) | file_of(model, X)
-    found["iterations"] = np.asarray(model.n_iterations_)
+    result = answers(model, (X, y)) | file_of(model, X)
+    result["iterations"] = np.asarray(model.n_iterations_)
     if hasattr(model, "oob_distribution_"):
-        found["oob"] = model.oob_distribution_.quantile(LEVELS)
-    return found
+        result["oob"] = model.oob_distribution_.quantile(LEVELS)
+    return result
 
 
 def several(settings: Mapping[str, Mapping[str, Any]], recipe: str = "flow", table: Table | None = None) -> Parts:
     """Samples and quantiles of one model for each of several settings."""
     X, y = numbers(150) if table is None else table
-    found: Parts = {}
+    result: Parts = {}
     for label, params in settings.items():
-        found |= brief(model_of(recipe, **params).fit(X, y), X[:20], label)
-    return found
+        result |= brief(model_of(recipe, **params).fit(X, y), X[:20], label)
+    return result
 
 
 def first_stage(**settings: Any) -> Parts:
-    """Fit one model with a first-stage model; ``features`` are given to the noise model."""
+    """Fit one model with a first-stage model; ``features`` are inputs of the noise model."""
     features = settings.pop("features", None)
     return fitted("flow", **settings, **({} if features is None else {FIRST_STAGE_FEATURES: features}))
 
 
 def paths_and_targets() -> Parts:
-    """Every pair from which a sampler can start."""
+    """Every valid pair of path and target."""
     fixed = {"residualize": "off", "n_estimators": 6, "n_steps": 6}
     pairs = {
         f"{path} {target}": {**fixed, "sde_name": path, "score_parameterization": target}
@@ -211,8 +211,8 @@ def noise_levels() -> Parts:
 
 
 def samplers() -> Parts:
-    """Samplers that differ from the recipe's own, with both engines."""
-    found: Parts = {}
+    """Samplers other than the recipe's default, with both engines."""
+    result: Parts = {}
     for engine in ("collapse", "lightgbm"):
         for recipe in ("published", "flow"):
             X, y = numbers(150)
@@ -226,8 +226,8 @@ def samplers() -> Parts:
             for schedule in ("linear", "sqrt", "quadratic", "tent") if recipe == "flow" else ():
                 options[schedule] = {"velocity_stochasticity": 0.5, "velocity_stochasticity_schedule": schedule}
             for label, option in options.items():
-                found[f"{engine} {recipe} {label}"] = model.sample(X[:20], 3, seed=1, **option)
-    return found
+                result[f"{engine} {recipe} {label}"] = model.sample(X[:20], 3, seed=1, **option)
+    return result
 
 
 def inputs() -> Parts:
@@ -235,34 +235,34 @@ def inputs() -> Parts:
     X, y = numbers()
     weights = np.where(X[:, 1] < 0.2, 0.0, 1.0 + X[:, 2])
     rooms = np.column_stack([X, np.floor(5.0 * X[:, 0])])
-    found = answers(model_of().fit(X, y, sample_weight=weights), (X, y), "weights")
-    found |= answers(model_of().fit(rooms, y, cat_idx=[3]), (rooms, y), "cat_idx")
-    found |= answers(model_of().fit(X[:60], y[:60]), (X, y), "few rows")
+    result = answers(model_of().fit(X, y, sample_weight=weights), (X, y), "weights")
+    result |= answers(model_of().fit(rooms, y, cat_idx=[3]), (rooms, y), "cat_idx")
+    result |= answers(model_of().fit(X[:60], y[:60]), (X, y), "few rows")
     frame, price = categories()
     model = model_of().fit(frame, price)
     asked = {"predict_quantiles": {}, "sample": {"n_samples": 3, "seed": 1}}
     for method, options in asked.items():
         blocks = list(diffgbm.stream(model, frame, method, rows=70, **options))
-        found[f"stream {method}"] = np.concatenate(blocks, axis=1 if method == "sample" else 0)
+        result[f"stream {method}"] = np.concatenate(blocks, axis=1 if method == "sample" else 0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
         frame.assign(town=frame["town"].astype(str), price=price).drop(columns="rooms").to_parquet(path)
         encoded, response = diffgbm.from_parquet(path, "price", folder=folder)
-        found["parquet samples"] = model_of().fit(encoded, response).sample(encoded, 3, seed=1)
-    return found
+        result["parquet samples"] = model_of().fit(encoded, response).sample(encoded, 3, seed=1)
+    return result
 
 
 def automatic(table: Table, **options: Any) -> Parts:
-    """Fit automatically, with so much time that the clock decides nothing."""
+    """Fit automatically, with a time limit that is never reached."""
     X, y = table
     model = AutoDiffGBM(**{"preset": "fast", "time_limit": 3600.0, "n_jobs": 1, "seed": 0, **options}).fit(X, y)
     if model.cut_short_:
         raise RuntimeError("the time limit ended the automatic fit: its digests say nothing")
-    found = answers(model, (X, y)) | file_of(model, X)
-    found["weights"] = np.array(list(model.weights_.values()))
-    found["first-stage errors"] = np.array(list(model.first_stage_errors_.values()))
-    found["oob"] = model.oob_distribution_.quantile(LEVELS)
-    return found
+    result = answers(model, (X, y)) | file_of(model, X)
+    result["weights"] = np.array(list(model.weights_.values()))
+    result["first-stage errors"] = np.array(list(model.first_stage_errors_.values()))
+    result["oob"] = model.oob_distribution_.quantile(LEVELS)
+    return result
 
 
 def conformal() -> Parts:
@@ -274,24 +274,26 @@ def conformal() -> Parts:
         "groups": {"groups": "spread", "n_groups": 2, "recalibrate": True},
         "column": {"groups": 1, "n_groups": 2, "calibration_size": 0.4},
     }
-    found: Parts = {}
+    result: Parts = {}
     for label, option in options.items():
         model = ConformalDiffGBM(model_of(), seed=0, **option).fit(X, y)
-        found |= answers(model, (X, y), label)
-        found |= {f"{label} {part}": value for part, value in file_of(model, X).items()}
-    return found | answers(ConformalDiffGBM(model_of().fit(X, y)).calibrate(*numbers(100, seed=1)), (X, y), "calibrate")
+        result |= answers(model, (X, y), label)
+        result |= {f"{label} {part}": value for part, value in file_of(model, X).items()}
+    return result | answers(
+        ConformalDiffGBM(model_of().fit(X, y)).calibrate(*numbers(100, seed=1)), (X, y), "calibrate"
+    )
 
 
 def search() -> Parts:
     """A few trials of each of the paper's search spaces."""
     X, y = numbers(120)
     small = {"n_estimators": 10, "n_repeats": 3, **FEW_TREES}
-    found: Parts = {}
+    result: Parts = {}
     for space in ("score_flex", "flow"):
         cv = DiffGBMCV(space, n_trials=3, n_samples=20, estimator_params=small, n_jobs=1, seed=0).fit(X, y)
-        found[f"{space} scores"] = np.asarray(cv.cv_results_["mean_crps"], dtype=np.float64)
-        found |= brief(cv, X[:20], space)
-    return found
+        result[f"{space} scores"] = np.asarray(cv.cv_results_["mean_crps"], dtype=np.float64)
+        result |= brief(cv, X[:20], space)
+    return result
 
 
 def on_a_cluster() -> Parts:
@@ -311,25 +313,25 @@ def on_a_cluster() -> Parts:
     small = {**SMALL, **FEW_TREES, "residualize_k_folds": 2}
     wide = {**small, "residualize": "mean_scale", FIRST_STAGE_FEATURES: "mean"}
     options: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "host": "127.0.0.1"}
-    found: Parts = {}
+    result: Parts = {}
     with (
         distributed.LocalCluster(**options, dashboard_address=":0", silence_logs=45) as cluster,
         distributed.Client(cluster) as client,
     ):
         client.wait_for_workers(2, timeout=60)
         model = estimator.flow(**small).fit(*lazy, client=client)
-        found |= answers(model.to_local(), (X, y), "arrays")
-        found["arrays lazy samples"] = model.sample(lazy[0], 3, seed=1).compute()
-        found["arrays lazy quantiles"] = np.asarray(model.predict_quantiles(lazy[0], LEVELS).compute())
-        found |= {f"arrays {part}": value for part, value in file_of(model.to_local(), X).items()}
+        result |= answers(model.to_local(), (X, y), "arrays")
+        result["arrays lazy samples"] = model.sample(lazy[0], 3, seed=1).compute()
+        result["arrays lazy quantiles"] = np.asarray(model.predict_quantiles(lazy[0], LEVELS).compute())
+        result |= {f"arrays {part}": value for part, value in file_of(model.to_local(), X).items()}
         model = estimator(**wide).fit(*frames, client=client)
-        found |= answers(model.to_local(), (frame, prices), "frame")
-        found["frame lazy interval"] = np.asarray(model.predict_interval(frames[0]).compute(), dtype=np.float64)
+        result |= answers(model.to_local(), (frame, prices), "frame")
+        result["frame lazy interval"] = np.asarray(model.predict_interval(frames[0]).compute(), dtype=np.float64)
         local = estimator.flow(**{**small, FIRST_STAGE_FEATURES: "cdf", "n_bags": 2}).fit(*single, client=client)
-        found |= brief(local.to_local(), X[:20], "one partition")
+        result |= brief(local.to_local(), X[:20], "one partition")
         tuned = DiffGBMCV("flow", n_trials=3, n_samples=20, estimator_params=small, n_jobs=1, seed=0)
-        found["search scores"] = np.asarray(tuned.fit(X, y, client=client).cv_results_["mean_crps"], dtype=np.float64)
-    return found
+        result["search scores"] = np.asarray(tuned.fit(X, y, client=client).cv_results_["mean_crps"], dtype=np.float64)
+    return result
 
 
 def stored_file(label: str) -> Parts:

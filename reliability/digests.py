@@ -1,6 +1,6 @@
-"""What must stay the same while code is rearranged: digests of samples, quantiles and model files, bit by bit.
+"""Digests of samples, quantiles and model files, to check that a refactoring changes no bit.
 
-Each case of ``digest_cases`` fits models with fixed seeds and asks them; every array and every entry of a model file
+Each case of ``digest_cases`` fits models with fixed seeds and predicts; every array and every entry of a model file
 becomes the SHA-256 of its bytes. On one machine, with one set of libraries, two runs give the same digests. Record them
 before a change and compare after it::
 
@@ -62,22 +62,22 @@ def run(
     """
     if unknown := sorted(set(only or ()) - set(CASES)):
         raise SystemExit(f"There are no cases {', '.join(unknown)}; there are {', '.join(CASES)}.")
-    # read before the cases are run: a path that does not exist is not found out minutes later
+    # read before the cases run: a wrong path must fail at once
     before: Digests | None = None if compare is None else json.loads(Path(compare).read_text())
     print(f"# {Path(diffgbm.__file__).parent}", flush=True)
     started = time.perf_counter()
-    found = {name: _digests_of(name) for name in CASES if not only or name in only}
-    print(f"# {len(found)} cases, {time.perf_counter() - started:.0f} s")
+    result = {name: _digests_of(name) for name in CASES if not only or name in only}
+    print(f"# {len(result)} cases, {time.perf_counter() - started:.0f} s")
     if output is not None:
-        Path(output).write_text(json.dumps(found, indent=1) + "\n")
-    failed = [name for name, parts in found.items() if "error" in parts]
+        Path(output).write_text(json.dumps(result, indent=1) + "\n")
+    failed = [name for name, parts in result.items() if "error" in parts]
     for name in failed:
-        print(f"failed   {name}: {found[name]['error']}")
+        print(f"failed   {name}: {result[name]['error']}")
     if before is None:
         return int(bool(failed))
     compared = before if not only else {name: parts for name, parts in before.items() if name in only}
-    # a case that failed has been told of: its parts are not listed as missing
-    whole = {name: parts for name, parts in found.items() if name not in failed}
+    # failed cases are reported above: do not list their parts as missing
+    whole = {name: parts for name, parts in result.items() if name not in failed}
     lines = differences({name: parts for name, parts in compared.items() if name not in failed}, whole, ignore)
     print("\n".join(lines) if lines else "# no differences")
     return int(bool(failed or lines))
@@ -120,7 +120,7 @@ def digest(value: Part) -> str:
 
 
 def _digests_of(name: str) -> dict[str, str]:
-    """Run one case and print its digests; an error is a result like any other."""
+    """Run one case and print its digests; an error is recorded as a result."""
     started = time.perf_counter()
     try:
         with warnings.catch_warnings():
@@ -129,8 +129,8 @@ def _digests_of(name: str) -> dict[str, str]:
     except Exception as error:
         traceback.print_exc()
         return {"error": f"{type(error).__name__}: {error}"}
-    found = {part: digest(value) for part, value in parts.items()}
-    for part, value in found.items():
+    result = {part: digest(value) for part, value in parts.items()}
+    for part, value in result.items():
         print(f"{name}  {part}  {value[:SHOWN]}")
     print(f"# {name}: {time.perf_counter() - started:.1f} s", file=sys.stderr, flush=True)
-    return found
+    return result

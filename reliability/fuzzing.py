@@ -1,8 +1,8 @@
 """Coverage-guided fuzzing by atheris: a child process that may die, and a parent that starts it again and counts.
 
 ``python -m reliability fuzz-model`` and ``fuzz-forest``. The child knows the structure of what it changes (see
-``mutations``), so that its inputs get past checksums and sizes. What ends the child is kept in
-``reliability/results/findings`` and counted; the same finding is counted once.
+``mutations``), so that its inputs get past checksums and sizes. An input that ends the child is saved in
+``reliability/results/findings``; each distinct finding is counted once.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from reliability.records import RESULTS, record
 
 ROOT = Path(__file__).parent.parent
 MOST_MEMORY = 2048
-"""Megabytes that the child may hold, of which Python, LightGBM and numba take 400."""
+"""Memory limit of the child in megabytes; Python, LightGBM and numba take 400."""
 MOST_SECONDS = 60
-"""For one input, on a machine that does other things as well."""
+"""Time limit of one input in seconds, generous because the machine may be busy."""
 INSTRUMENTED = {
     "model": ["diffgbm.persistence.files", "diffgbm.persistence", "diffgbm.engine.check", "diffgbm.engine.forest"],
     "forest": ["diffgbm.engine.check", "diffgbm.engine.forest", "diffgbm.engine.stored"],
@@ -40,8 +40,8 @@ def run(kind: str, minutes: float, name: str | None = None) -> dict[str, Any]:
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        for own in ("corpus", "seeds"):
-            write_seeds(kind, folder / own)
+        for subfolder in ("corpus", "seeds"):
+            write_seeds(kind, folder / subfolder)
         while (left := 60.0 * minutes - (time.monotonic() - started)) > 1.0:
             ended = _child(kind, folder, left)
             counts = folder / "counts.json"
@@ -49,11 +49,11 @@ def run(kind: str, minutes: float, name: str | None = None) -> dict[str, Any]:
             counts.unlink(missing_ok=True)
             if ended.returncode == 0:
                 break
-            said = ended.stdout + ended.stderr
-            reason = reason_of(said)
+            output = ended.stdout + ended.stderr
+            reason = reason_of(output)
             findings[reason] += 1
             print(f"finding: {reason}", flush=True)
-            _keep(folder, f"{kind}-{len(findings)}-{findings[reason]}", said)
+            _keep(folder, f"{kind}-{len(findings)}-{findings[reason]}", output)
             if sum(findings.values()) >= 50:
                 break
         corpus = len(list((folder / "corpus").iterdir()))
@@ -85,25 +85,25 @@ def _child(kind: str, folder: Path, seconds: float) -> subprocess.CompletedProce
     return subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=ROOT, check=False)
 
 
-def _keep(folder: Path, name: str, said: str) -> None:
-    """Keep what ended a child, and what it said, and give the next child other seeds."""
+def _keep(folder: Path, name: str, output: str) -> None:
+    """Save the input that ended a child with its output, and change the seeds of the next child."""
     kept = RESULTS / "findings"
     kept.mkdir(parents=True, exist_ok=True)
-    (kept / f"{name}.log").write_text(said[-6000:])
+    (kept / f"{name}.log").write_text(output[-6000:])
     for artifact in folder.glob("artifact-*"):
         artifact.rename(kept / f"{name}.input")
 
 
-def reason_of(said: str) -> str:
-    """Return the line that says why a child ended, without numbers, so that the same reason is the same text."""
+def reason_of(output: str) -> str:
+    """Return the line that says why a child ended, without numbers, so that equal reasons have equal text."""
     for pattern in (
         r"(?m)^=== Uncaught Python exception: ===\n(.*)$",
         r"(?m)^.*(libFuzzer: .*)$",
         r"(?m)^==\d+== ?(ERROR: .*)$",
     ):
-        if found := re.search(pattern, said):
-            return re.sub(r"0x[0-9a-f]+|\d+", "#", found.group(1))[:160]
-    return (said.strip().splitlines() or ["nothing was said"])[-1][:160]
+        if result := re.search(pattern, output):
+            return re.sub(r"0x[0-9a-f]+|\d+", "#", result.group(1))[:160]
+    return (output.strip().splitlines() or ["no output"])[-1][:160]
 
 
 def write_seeds(kind: str, folder: Path) -> None:
@@ -149,7 +149,7 @@ def seed_texts() -> list[str]:
 
 
 def fuzz(kind: str, folder: Path, options: list[str]) -> None:
-    """Be the child: fuzz until time is up or something is found."""
+    """Run as the child: fuzz until time is up or an input fails."""
     import atheris
 
     # kernels are compiled by numba, which cannot read instrumented code
@@ -173,19 +173,19 @@ def fuzz(kind: str, folder: Path, options: list[str]) -> None:
     seeds = [path.read_bytes() for path in sorted((folder / "seeds").iterdir())]
 
     def mutate(content: bytes, most: int, seed: int) -> bytes:
-        # half of the inputs are one step from a good file: those that libFuzzer keeps are mostly bad ones
+        # half of the inputs are one mutation from a valid file, because libFuzzer mostly keeps invalid ones
         near = random.Random(seed + 1)
         content = near.choice(seeds) if near.random() < 0.5 else content
         return mutated(kind, content, most, random.Random(seed), lambda part: atheris.Mutate(part, len(part) + 16))
 
-    for content in seeds:  # kernels are compiled before the clock of an input runs
+    for content in seeds:  # compile kernels before inputs are timed
         read(content)
     atheris.Setup([sys.argv[0], *options, str(folder / "corpus")], one, custom_mutator=mutate)
     atheris.Fuzz()
 
 
 def mutated(kind: str, content: bytes, most: int, rng: random.Random, mutate: mutations.Mutate) -> bytes:
-    """Change an input by what it is; one in fifty without regard to it."""
+    """Mutate an input by its format; one in fifty ignores the format."""
     from diffgbm import ModelFileError
     from diffgbm.persistence import files as persistence
 

@@ -1,4 +1,4 @@
-"""What is killed: saving a model, the command line's files, a search, a run of the benchmarks."""
+"""Cases to kill: saving a model, files of the command line, a search, a run of the benchmarks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMMON = ["--target", "y", "--jobs", "1", "--seed", "0"]
 def cases(scratch: Path) -> list[Case]:
     """Prepare what the cases need, and return them."""
     for module in ("optuna", "typer", "diffgbm.cli.commands", "pyarrow.csv", "pyarrow.parquet", "benchmarks.__main__"):
-        import_module(module)  # once, and not in every fork
+        import_module(module)  # once, not in every fork
     os.environ.update(DIFFGBM_OFFLINE="1", DIFFGBM_CACHE=str(scratch / "cache"), OMP_NUM_THREADS="1")
     X, y = _rows()
     old, new = (DiffGBM.flow(n_estimators=n, n_repeats=2, n_jobs=1, seed=0).fit(X, y) for n in (5, 9))
@@ -68,7 +68,7 @@ def _command(*words: object) -> None:
 
 
 def _bytes(*names: str) -> Any:
-    """Files under their own names; those that were not finished have others, that begin with a dot."""
+    """Files under their final names; unfinished ones have temporary names that begin with a dot."""
 
     def finished(folder: Path) -> dict[str, Any]:
         return {name: (folder / name).read_bytes() for name in names if (folder / name).exists()}
@@ -77,12 +77,12 @@ def _bytes(*names: str) -> Any:
 
 
 def _new(model: DiffGBM) -> Any:
-    """The new model in place of an old one: until it is there, the old one must be."""
+    """A new model that replaces an old one: the old one must exist until then."""
     X, _ = _rows()
 
     def finished(folder: Path) -> dict[str, Any]:
-        found = load(folder / "m.dgbm")
-        return {"new": found.sample(X[:5], 2, seed=0).tolist()} if found.n_estimators == model.n_estimators else {}
+        result = load(folder / "m.dgbm")
+        return {"new": result.sample(X[:5], 2, seed=0).tolist()} if result.n_estimators == model.n_estimators else {}
 
     return finished
 
@@ -93,23 +93,23 @@ def _tune(table: Path, folder: Path) -> None:
 
 
 def _search(folder: Path) -> dict[str, Any]:
-    """Scores of the trials by their indices, and the model."""
-    found = _bytes("best.dgbm")(folder)
+    """Scores of the trials by index, and the model."""
+    result = _bytes("best.dgbm")(folder)
     if (folder / "s.db").exists():
         import optuna
 
         with open_study(folder / "s.db", "diffgbm-flow") as study:
             for trial in study.optuna.get_trials():
                 if trial.state == optuna.trial.TrialState.COMPLETE:
-                    found[f"trial {trial.user_attrs['place']}"] = (trial.value, trial.params)
-    return found
+                    result[f"trial {trial.user_attrs['place']}"] = (trial.value, trial.params)
+    return result
 
 
 def _benchmarks(folder: Path) -> None:
     from benchmarks.__main__ import main
     from benchmarks.selection import SYNTHETIC
 
-    sys.path.insert(0, str(ROOT))  # where the families are that take no time
+    sys.path.insert(0, str(ROOT))  # the folder of the fake families, which take no time
     words = ["run", "--data-sets", SYNTHETIC, "--families", "point", "noise", "--trials", "3", "--folds", "1", "2"]
     fixed = [
         "--registry",
@@ -126,7 +126,7 @@ def _benchmarks(folder: Path) -> None:
 
 
 def _scores(folder: Path) -> dict[str, Any]:
-    """Scores of the folds, and of the trials by their indices."""
+    """Scores of the folds, and of the trials by index."""
     from benchmarks.evaluation import KEY
     from benchmarks.layout import Layout
     from benchmarks.selection import SYNTHETIC
@@ -134,11 +134,11 @@ def _scores(folder: Path) -> dict[str, Any]:
     from benchmarks import records
 
     layout = Layout(folder)
-    found = {f"fold {key}": line["metrics"] for key, line in records.latest(layout.evaluation, KEY).items()}
+    result = {f"fold {key}": line["metrics"] for key, line in records.latest(layout.evaluation, KEY).items()}
     for family in ("point", "noise"):
         if layout.journal(SYNTHETIC, family).exists():
             with open_journal(layout.journal(SYNTHETIC, family)) as study:
                 for trial in study.optuna.get_trials():
                     if trial.state.name == "COMPLETE" and "abandoned" not in trial.user_attrs:
-                        found[f"{family} {trial.user_attrs['place']}"] = (trial.value, trial.params)
-    return found
+                        result[f"{family} {trial.user_attrs['place']}"] = (trial.value, trial.params)
+    return result

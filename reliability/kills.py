@@ -1,9 +1,8 @@
-"""Processes that are killed in the middle of writing: what was finished is there, what was not is absent, all goes on.
+"""Processes killed while they write: finished results are kept, unfinished ones are absent, and the next run continues.
 
-A case is run in a forked process that ends itself by SIGKILL at a file operation drawn at random, or is killed from
-outside when its folder has grown to a size drawn at random. After each death the case is looked at; then the same
-command runs again, and may be killed again, until it ends by itself. What it leaves must be what a run that nobody
-killed leaves.
+A case runs in a forked process that ends itself by SIGKILL at a random file operation, or is killed from outside when
+its folder reaches a random size. After each kill the results are checked. Then the same command runs again, and may be
+killed again, until it ends by itself. The final results must equal those of a run without kills.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ OPERATIONS = frozenset(
     {"open", "write", "flush", "fsync", "close", "replace", "rename", "unlink", "link", "symlink", "truncate", "mkdir"}
     | {"execute", "commit", "dumps", "touch", "flock", "lockf"}
 )
-"""Names of the functions in C at whose beginning or end a process may die."""
+"""C functions at whose start or end a process may die."""
 MOST_DEATHS = 3
-"""Of one case; then it is left to end. Studies give up a place after a number of deaths, which is not tried here."""
+"""Kills of one run, which is then left to end; a study marks a trial as failed after more deaths."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +41,9 @@ class Case:
     ----------
     name : str
     run : callable
-        Does all of it in a folder, or what is left of it.
+        Does all work in a folder, or the remaining part of it.
     finished : callable
-        Reads what has been finished in a folder, by name; raises if something is there that cannot be read.
+        Returns the finished results of a folder by name; raises if a file cannot be read.
     before : callable
         Prepares a folder.
     """
@@ -56,7 +55,7 @@ class Case:
 
 
 def forked(work: Callable[[], None], at: int | None = None, seen: Path | None = None) -> int:
-    """Run ``work`` in a fork; return its process. It dies at operation ``at``, or writes how many it saw."""
+    """Run ``work`` in a fork; return its process. It dies at operation ``at``, or writes the number of operations."""
     pid = os.fork()
     if pid:
         return pid
@@ -92,7 +91,7 @@ def _count_operations(at: int | None) -> list[int]:
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of all files in a folder, as far as they can be seen while they come and go."""
+    """Bytes of all files in a folder, ignoring files that disappear meanwhile."""
     return sum(_size(os.path.join(where, name)) for where, _, names in os.walk(folder) for name in names)
 
 
@@ -104,7 +103,7 @@ def _size(path: str) -> int:
 
 
 def killed_at_size(pid: int, folder: Path, size: int) -> int:
-    """Kill a process when its folder holds as many bytes; return how it ended."""
+    """Kill a process when its folder reaches a size in bytes; return how it ended."""
     while True:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
@@ -116,7 +115,7 @@ def killed_at_size(pid: int, folder: Path, size: int) -> int:
 
 
 class Trial:
-    """One case and what a run of it leaves that nobody killed."""
+    """One case and the results of a run without kills."""
 
     def __init__(self, case: Case, scratch: Path) -> None:
         self.case, self.scratch = case, scratch
@@ -138,7 +137,7 @@ class Trial:
         return folder
 
     def once(self, rng: random.Random, counts: Counter[str]) -> None:
-        """Kill a run up to ``MOST_DEATHS`` times, look at it after each, and let it end."""
+        """Kill a run up to ``MOST_DEATHS`` times, check the results after each, and let it end."""
         folder = self._folder("killed")
         known: set[str] = set()
         for _ in range(rng.randint(1, MOST_DEATHS)):
@@ -163,20 +162,20 @@ class Trial:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     def _look(self, folder: Path, known: set[str], counts: Counter[str]) -> set[str]:
-        found = self.case.finished(folder)
-        for name, value in found.items():
+        result = self.case.finished(folder)
+        for name, value in result.items():
             if name not in self.expected or value != self.expected[name]:
                 raise AssertionError(f"{self.case.name}: {name} is there after a kill, and is wrong")
-        if not known <= set(found):
-            raise AssertionError(f"{self.case.name}: {known - set(found)} was finished, and is gone")
+        if not known <= set(result):
+            raise AssertionError(f"{self.case.name}: {known - set(result)} was finished, and is gone")
         counts["looks"] += 1
-        counts["finished_parts"] += len(found)
-        counts["absent_parts"] += len(self.expected) - len(found)
-        return set(found)
+        counts["finished_parts"] += len(result)
+        counts["absent_parts"] += len(self.expected) - len(result)
+        return set(result)
 
     def _ended(self, folder: Path) -> None:
         if self.case.finished(folder) != self.expected:
-            raise AssertionError(f"{self.case.name}: what is left in the end is not what an unkilled run leaves")
+            raise AssertionError(f"{self.case.name}: the final results differ from those of a run without kills")
 
 
 def run(
@@ -191,7 +190,7 @@ def run(
     with tempfile.TemporaryDirectory() as scratch:
         trials = [Trial(case, Path(scratch)) for case in cases(Path(scratch)) if not only or case.name in only]
         counts = {trial.case.name: Counter[str]() for trial in trials}
-        while any(own["kills"] < kills for own in counts.values()):
+        while any(case_counts["kills"] < kills for case_counts in counts.values()):
             for trial in trials:
                 if counts[trial.case.name]["kills"] < kills:
                     trial.once(rng, counts[trial.case.name])
@@ -199,7 +198,7 @@ def run(
                 break
         figures = {
             "minutes": round((time.monotonic() - started) / 60.0, 1),
-            "kills": sum(own["kills"] for own in counts.values()),
+            "kills": sum(case_counts["kills"] for case_counts in counts.values()),
             "cases": {trial.case.name: {"operations": trial.operations, **counts[trial.case.name]} for trial in trials},
         }
     if name:

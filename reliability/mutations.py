@@ -1,6 +1,6 @@
-"""Mutations that know a file's structure: a changed byte in a signed archive would be refused at the door.
+"""Mutations that respect a file's structure: a random byte change would fail the checksum at once.
 
-Each function takes a ``random.Random`` and gives back something like what it was given, with one thing wrong.
+Each function takes a ``random.Random`` and returns a copy of its input with one error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from numpy.lib import format as npy
 
 Mutate = Callable[[bytes], bytes]
-"""Changes bytes without knowing what they mean."""
+"""Changes bytes regardless of the format."""
 
 ODD_VALUES: tuple[Any, ...] = (
     *(None, True, False, -1, 0, 1, 2, 3, 5, 2**31 - 1, 2**31, 2**63, 10**12, 10**400, -(10**400)),
@@ -36,7 +36,7 @@ ODD_LENGTHS = (0, 1, -1, 2, 2**31, 2**62, 2**64)
 
 
 def mutated_entries(entries: Mapping[str, bytes], rng: random.Random, mutate: Mutate) -> dict[str, bytes]:
-    """Change one entry by what it is: JSON, text of trees, an array, or anything."""
+    """Change one entry by its kind: JSON, text of trees, an array, or other bytes."""
     out = dict(entries)
     name = "manifest.json" if rng.random() < 0.5 and "manifest.json" in out else rng.choice(list(out))
     content = out[name]
@@ -56,7 +56,7 @@ def mutated_entries(entries: Mapping[str, bytes], rng: random.Random, mutate: Mu
 
 
 def archived(entries: Mapping[str, bytes]) -> bytes:
-    """Write entries, uncompressed because that is fast, with the checksum that a reader asks for first."""
+    """Write entries, uncompressed for speed, with a valid checksum."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in entries.items():
@@ -81,14 +81,14 @@ def mutated_manifest(content: bytes, names: list[str], rng: random.Random) -> by
     return json.dumps(manifest).encode()
 
 
-def _places(value: Any) -> list[tuple[Any, Any]]:
+def _positions(value: Any) -> list[tuple[Any, Any]]:
     """Every (container, key) within nested lists and dicts."""
-    own = list(value) if isinstance(value, dict) else list(range(len(value))) if isinstance(value, list) else []
-    return [place for key in own for place in ((value, key), *_places(value[key]))]
+    keys = list(value) if isinstance(value, dict) else list(range(len(value))) if isinstance(value, list) else []
+    return [position for key in keys for position in ((value, key), *_positions(value[key]))]
 
 
 def _change_value(manifest: Any, names: list[str], rng: random.Random) -> None:
-    places = _places(manifest)
+    places = _positions(manifest)
     if not places:
         return
     container, key = rng.choice(places)
@@ -142,7 +142,7 @@ def _mutated_line(line: str, rng: random.Random) -> str:
     elif how == 3 and words[at].lstrip("-").isdigit():
         words[at] = str(int(words[at]) + rng.choice((-1, 1)))
     elif how == 4:
-        # one place is empty and another holds two numbers: as many as before
+        # one entry is empty and another has two numbers, so that the count is unchanged
         words[at], words[rng.randrange(len(words))] = "", f"{rng.randrange(4)}-{rng.randrange(4)}"
     else:
         words[at] = rng.choice(ODD_WORDS)
@@ -163,7 +163,7 @@ def mutated_array(content: bytes, rng: random.Random, mutate: Mutate) -> bytes:
     try:
         npy.read_magic(file)
         shape, fortran, dtype = npy.read_array_header_1_0(file)
-    except Exception:  # whatever numpy's reader of headers may raise
+    except Exception:  # numpy's header parser may raise anything
         return mutate(content)
     start = file.tell()
     if rng.random() < 0.4:

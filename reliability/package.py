@@ -1,6 +1,6 @@
-"""What is shipped: wheel and sdist are built, checked by twine, looked into, installed and used where nothing else is.
+"""Distribution files: build wheel and sdist, check them with twine, inspect, install and use them in a new environment.
 
-``python -m reliability package``; it needs build and twine, and an index of packages to install from.
+``python -m reliability package``; it needs build, twine and a package index.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def run(name: str | None = "package") -> dict[str, Any]:
         folder = Path(scratch)
         _do(sys.executable, "-m", "build", "--outdir", folder, ROOT)
         wheel, sdist = next(folder.glob("*.whl")), next(folder.glob("*.tar.gz"))
-        said = _do(sys.executable, "-m", "twine", "check", "--strict", wheel, sdist)
+        output = _do(sys.executable, "-m", "twine", "check", "--strict", wheel, sdist)
         python = folder / "empty" / "bin" / "python"
         _do(sys.executable, "-m", "venv", folder / "empty")
         _do(python, "-m", "pip", "install", "--quiet", wheel)
@@ -37,7 +37,7 @@ def run(name: str | None = "package") -> dict[str, Any]:
             "sdist_kb": round(sdist.stat().st_size / 1e3),
             "files_in_wheel": len(zipfile.ZipFile(wheel).namelist()),
             "files_in_sdist": len(_do("tar", "-tzf", sdist).splitlines()),
-            "twine": "passed" if said.count("PASSED") == 2 else said,
+            "twine": "passed" if output.count("PASSED") == 2 else output,
             "strange_in_wheel": strange(zipfile.ZipFile(wheel).namelist()),
             "installed": _do(python, "-m", "pip", "list", "--format=freeze").count("=="),
             "readme": "the lines ran" if shown.strip().endswith("done") else shown,
@@ -48,7 +48,7 @@ def run(name: str | None = "package") -> dict[str, Any]:
 
 
 def audit(name: str | None = "audit") -> dict[str, Any]:
-    """Ask pip-audit about the dependencies that every user gets, and theirs; return and record what it knows."""
+    """Ask pip-audit about the dependencies that every user gets, and theirs; return and record the answer."""
     with tempfile.TemporaryDirectory() as scratch:
         python = Path(scratch) / "bin" / "python"
         _do(sys.executable, "-m", "venv", scratch)
@@ -75,9 +75,9 @@ def audit(name: str | None = "audit") -> dict[str, Any]:
 
 def strange(names: list[str]) -> list[str]:
     """Return the files of a wheel that are neither the package nor its metadata, and what is missing of it."""
-    own = re.compile(r"diffgbm/.*\.(py|typed|css|js|html|svg)|diffgbm-[^/]+\.dist-info/.*")
+    expected = re.compile(r"diffgbm/.*\.(py|typed|css|js|html|svg)|diffgbm-[^/]+\.dist-info/.*")
     missing = [f"no {name}" for name in ("py.typed",) if f"diffgbm/{name}" not in names]
-    return [name for name in names if not own.fullmatch(name) or "/tests/" in name] + missing
+    return [name for name in names if not expected.fullmatch(name) or "/tests/" in name] + missing
 
 
 def script() -> str:
@@ -85,7 +85,7 @@ def script() -> str:
     block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     if block is None:
         raise ValueError("the README shows no Python")
-    # pandas is not installed; and what is checked is whether the lines run, not how well they learn
+    # pandas is not installed; a short limit, because the check is whether the lines run, not how accurate they are
     lines = block[1].replace(", as_frame=True", "").replace("time_limit=60", "time_limit=5")
     return f"{lines}\nprint('done')\n"
 

@@ -1,4 +1,4 @@
-"""``docs/reliability.md`` from the recorded lines: the page says what was run, for how long, and what was seen."""
+"""``docs/reliability.md`` from the recorded lines: what was run, for how long, and with which result."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Line = dict[str, Any]
 OPENING = """\
 # Reliability
 
-What happens when things go wrong: files from strangers, long runs, killed processes, other versions. Every figure on
-this page was recorded by a command and put here by `python -m reliability page`; a test compares the two.
-`make harden` runs the quick form of all of it.
+How the library behaves under stress: untrusted files, long runs, killed processes, other versions. A command recorded
+every figure on this page, and `python -m reliability page` wrote the page; a test compares the two. `make harden` runs
+a quick form of all of it.
 """
 
 
@@ -39,17 +39,17 @@ def table(head: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> str:
 
 
 def _inputs() -> str:
-    found = lines("inputs")
-    if not found:
-        return "## Tables\n\nNo figures are recorded yet of the tables that `tests/hardening` makes up.\n"
-    counts = [tuple(int(line.get(key, 0)) for key in ("inputs", "answered", "refused")) for line in found]
-    rows = [(f"`{line['test']}`", *count) for line, count in zip(found, counts, strict=True)]
+    result = lines("inputs")
+    if not result:
+        return "## Tables\n\nNo figures are recorded yet for the tables that `tests/hardening` generates.\n"
+    counts = [tuple(int(line.get(key, 0)) for key in ("inputs", "answered", "refused")) for line in result]
+    rows = [(f"`{line['test']}`", *count) for line, count in zip(result, counts, strict=True)]
     rows.append(("all", *(sum(column) for column in zip(*counts, strict=True))))
-    said = (
-        "Tables of every kind that `tests/hardening` makes up (`DIFFGBM_HARDEN=3 pytest tests/hardening`): each is\n"
+    text = (
+        "`tests/hardening` generates tables of every kind (`DIFFGBM_HARDEN=3 pytest tests/hardening`). Each is either\n"
         "answered, with finite numbers in the right shape and order, or refused by an error that names the argument.\n"
     )
-    return f"## Tables\n\n{said}\n" + table(("test", "inputs", "answered", "refused in words"), rows)
+    return f"## Tables\n\n{text}\n" + table(("test", "inputs", "answered", "refused"), rows)
 
 
 def _files() -> str:
@@ -59,23 +59,23 @@ def _files() -> str:
         for line in lines(name)
     ]
     notes = [line["note"] for name in ("fuzz-model", "fuzz-forest") for line in lines(name) if "note" in line]
-    found = [(line["where"], line["what"], line["found_by"], f"`{line['test']}`") for line in lines("findings")]
+    result = [(line["where"], line["what"], line["found_by"], f"`{line['test']}`") for line in lines("findings")]
     return f"""\
-## Files from strangers
+## Untrusted files
 
-Coverage-guided fuzzing by atheris, with mutations that know the format, so that checksums and sizes are right. An
-input is refused by a `ModelFileError` (or, a booster's text, a `ValueError`), or it is used: a loaded model must give
-intervals, LightGBM and the collapsed trees the same predictions. "Complained" is a `ValueError` in use.
+Coverage-guided fuzzing with atheris. Mutations respect the format, so that checksums and sizes are valid. The reader
+either refuses an input with a `ModelFileError` (for a booster's text, a `ValueError`), or the input is used: a loaded
+model must predict intervals, and LightGBM and our engine must agree. "Complained" counts a `ValueError` during use.
 
 {table(("what", "minutes", "inputs", "refused", "complained", "used", "findings"), rows)}
 {"".join(f"Note: {note}.{chr(10)}" for note in notes)}
-The table shows the runs of the code as it is. What was found before, by fuzzing and by reading what fuzzing led to, is
-mended, and each finding has a test:
+The table shows runs of the current code. Earlier findings, from fuzzing and from code review, are fixed, and each has a
+test:
 
-{table(("where", "what", "found by", "test"), found)}
-Zip bombs, entries that overlap or lie about their size, paths that lead elsewhere, wrong checksums, versions of the
-future and pickles in disguise are refused too. Those that claim much are read by a process that may take 1 GB more than
-its imports, and a minute.
+{table(("where", "what", "found by", "test"), result)}
+The reader also refuses zip bombs, entries that overlap or have a wrong size, paths outside the archive, wrong
+checksums, unknown versions and disguised pickles. Tests read files with large declared sizes in a process that is
+limited to 1 GB beyond its imports and to one minute.
 """
 
 
@@ -83,44 +83,44 @@ def _soak() -> str:
     rows = [
         (
             name,
-            own["first"],
-            own["last"],
-            own["most"],
-            f"{own['slope_per_1000_rounds']:+.2f} ± {own['error']:.2f}",
-            "yes" if own["flat"] else "no",
+            slope["first"],
+            slope["last"],
+            slope["most"],
+            f"{slope['slope_per_1000_rounds']:+.2f} ± {slope['error']:.2f}",
+            "yes" if slope["flat"] else "no",
         )
         for line in lines("soak")
-        for name, own in ((f"{name} ({unit})", line[key]) for name, key, unit in HELD)
+        for name, slope in ((f"{name} ({unit})", line[key]) for name, key, unit in RESOURCES)
     ]
-    said = [f"{line['rounds']:,} rounds in {line['minutes']} minutes" for line in lines("soak")]
+    runs = [f"{line['rounds']:,} rounds in {line['minutes']} minutes" for line in lines("soak")]
     return f"""\
 ## Long runs
 
-One process fits, samples, saves, loads and compares, again and again: {", ".join(said) or "not yet run"}. Slopes after
-a warm-up of a quarter of the rounds, with their standard errors:
+One process repeatedly fits, samples, saves, loads and compares: {", ".join(runs) or "not yet run"}. Slopes exclude a
+warm-up of a quarter of the rounds and have standard errors:
 
-{table(("quantity", "first", "last", "most", "slope for 1,000 rounds", "flat"), rows)}"""
+{table(("quantity", "first", "last", "maximum", "slope per 1,000 rounds", "flat"), rows)}"""
 
 
-HELD = (("memory", "memory", "MB"), ("threads", "threads", "count"), ("open files", "files", "count"))
+RESOURCES = (("memory", "memory", "MB"), ("threads", "threads", "count"), ("open files", "files", "count"))
 
 
 def _kills() -> str:
     rows = [
-        (name, *(own.get(key, 0) for key in ("operations", "kills", "finished_parts", "absent_parts")))
+        (name, *(counts.get(key, 0) for key in ("operations", "kills", "finished_parts", "absent_parts")))
         for line in lines("kills")
-        for name, own in line["cases"].items()
+        for name, counts in line["cases"].items()
     ]
     total = sum(line["kills"] for line in lines("kills"))
     spared = [name for name, _, kills, *_ in rows if not kills]
     return f"""\
 ## Killed processes
 
-{total:,} times a process was ended by SIGKILL at a random file operation, or at a random size of what it had written.
-After each, what was finished was there, to the last bit, and what was not was absent; the next run went on, and left
-what a run leaves that nobody killed. A kill may leave a hidden file (`.` and 16 digits before the name) behind.
+A process was killed {total:,} times by SIGKILL, at a random file operation or at a random size of its output. After
+each kill, finished results were complete to the last bit and unfinished ones were absent. The next run continued and
+gave the same results as a run without kills. A kill may leave a hidden file behind (`.` and 16 digits before the name).
 
-{table(("what", "moments to choose from", "kills", "parts finished at a kill", "parts absent"), rows)}
+{table(("case", "possible moments", "kills", "parts finished at a kill", "parts absent"), rows)}
 {f"Not killed in the recorded run, which ended before: {', '.join(spared)}." if spared else ""}
 """
 
@@ -128,64 +128,64 @@ what a run leaves that nobody killed. A kill may leave a hidden file (`.` and 16
 def _versions() -> str:
     rows = []
     for line in lines("versions"):
-        own = line["versions"]
-        libraries = (own[name] for name in ("python", "numpy", "lightgbm", "scikit-learn", "numba", "scipy"))
+        installed = line["versions"]
+        libraries = (installed[name] for name in ("python", "numpy", "lightgbm", "scikit-learn", "numba", "scipy"))
         rows.append((line["name"], *libraries, line["part"], line["passed"], line["failed"]))
     return f"""\
 ## Versions
 
-`nox` has a job for each: the newest of everything on every Python, the oldest of everything (`oldest`), and NumPy,
-LightGBM, scikit-learn and Numba each at its oldest (`library`). "core" are the tests that touch every dependency, "all"
-is the whole suite. Recorded so far:
+`nox` has a job for each: the newest versions on every Python, the oldest supported versions (`oldest`), and the oldest
+NumPy, LightGBM, scikit-learn and Numba one at a time (`library`). "core" are the tests that use every dependency, "all"
+is the whole suite. Recorded runs:
 
 {table(("job", "Python", "NumPy", "LightGBM", "scikit-learn", "Numba", "SciPy", "part", "passed", "failed"), rows)}
-Trying the oldest versions moved the bounds: LightGBM before 4.6 cannot take up our data sets again, SciPy before 1.15
-and scoringrules before 0.9 lack arguments that are used, and so do narwhals before 2.0 and typer before 0.20. Python
-3.14 was not to be had where this was recorded.
+Tests with the oldest versions set the lower bounds: LightGBM before 4.6 cannot reuse our data sets, and SciPy before
+1.15, scoringrules before 0.9, narwhals before 2.0 and typer before 0.20 lack arguments that we use. Python 3.14 was not
+available where these runs were recorded.
 """
 
 
 def _supply() -> str:
     package = lines("package")[-1] if lines("package") else None
     audit = lines("audit")[-1] if lines("audit") else None
-    said = "Not yet recorded.\n"
+    text = "Not yet recorded.\n"
     if package:
-        said = (
-            f"The wheel ({package['wheel_kb']} kB, {package['files_in_wheel']} files) holds the package, `py.typed`\n"
-            f"and nothing else; with the sdist ({package['sdist_kb']} kB) it has {package['twine']}\n"
-            f"`twine check --strict`. In an empty environment there are {package['installed']} packages after it,\n"
-            f"pip included, and of the README {package['readme']}.\n"
+        text = (
+            f"The wheel ({package['wheel_kb']} kB, {package['files_in_wheel']} files) contains only the package and\n"
+            f"`py.typed`; with the sdist ({package['sdist_kb']} kB) it has {package['twine']}\n"
+            f"`twine check --strict`. A new environment has {package['installed']} packages after its installation,\n"
+            f"pip included. Check of the README: {package['readme']}.\n"
         )
     if audit:
-        said += f"\n`pip-audit` asked about {audit['asked']} packages and had an answer for {audit['answered']}:\n" + (
-            "the database could not be reached from where this was recorded, so that nothing is known.\n"
+        text += f"\n`pip-audit` checked {audit['asked']} packages and got an answer for {audit['answered']}:\n" + (
+            "the database was not reachable, so that the result is unknown.\n"
             if not audit["answered"]
             else f"{len(audit['vulnerable'])} of them have known vulnerabilities.\n"
         )
     return f"""\
-## What is shipped
+## Distribution files
 
-{said}
-All of the library is checked by mypy in its strict mode, but for classes and values of libraries without types.
+{text}
+mypy checks the library, the benchmarks and the reliability tests in strict mode, except for classes and values of
+libraries without types.
 
 {_branches()}"""
 
 
 def _branches() -> str:
-    found = lines("coverage")
-    if not found:
-        return "No figure of the branches that the tests go through is recorded yet (`nox -s coverage`).\n"
-    own = found[-1]
-    named = ", ".join(f"`{name}` ({count})" for name, count in own["left_out"].items())
+    result = lines("coverage")
+    if not result:
+        return "No branch coverage of the tests is recorded yet (`nox -s coverage`).\n"
+    run = result[-1]
+    named = ", ".join(f"`{name}` ({count})" for name, count in run["left_out"].items())
     return f"""\
-The tests, those of a cluster included, run {own["statements_run"]:,} of {own["statements"]:,} statements and take
-{own["branches_taken"]:,} of {own["branches"]:,} branches: {own["percent"]}% (`nox -s coverage`). Kernels are not
-counted, because Numba compiles them and coverage cannot see into them; they are compared with LightGBM and NumPy
-instead. {LEFT}
-Most is left out of {named}.
+The tests, including those of a cluster, execute {run["statements_run"]:,} of {run["statements"]:,} statements and
+{run["branches_taken"]:,} of {run["branches"]:,} branches: {run["percent"]}% (`nox -s coverage`). Kernels do not count,
+because Numba compiles them; tests compare them with LightGBM and NumPy. {NOT_EXECUTED}
+Most statements are not executed in {named}.
 """
 
 
-LEFT = """\
-Left out are mostly the demo, which `make demo` runs, the loss of a worker, whose tests `make test-cluster` runs and
-this count does not, and messages for libraries or systems that are not there."""
+NOT_EXECUTED = """\
+Not executed are mostly the demo, which `make demo` runs, the loss of a worker, which `make test-cluster` tests, and
+messages about missing libraries or systems."""

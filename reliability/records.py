@@ -1,4 +1,4 @@
-"""What was seen, as lines of JSON: one file for each command, one line for each run."""
+"""Recorded figures as lines of JSON: one file for each command, one line for each run."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A long run in one process: fit, sample, save and load again and again, with an eye on what the process holds.
+"""A long run in one process: repeated fit, sample, save and load, with memory, threads and open files measured.
 
-Memory, threads and open files are written down after every round. After a warm-up their slopes must be zero within
+They are recorded after every round. After a warm-up their slopes must be zero within
 their standard errors, or too small to matter.
 """
 
@@ -27,18 +27,18 @@ BLOCKS = 12
 SMALL: dict[str, Any] = {"n_repeats": 4, "n_estimators": 20, "early_stopping_rounds": None, "n_jobs": 1}
 
 
-class Held(NamedTuple):
-    """What a process holds: megabytes of memory, threads, open files."""
+class Resources(NamedTuple):
+    """Resources of a process: megabytes of memory, threads, open files."""
 
     memory: float
     threads: int
     files: int
 
 
-def held() -> Held:
-    """Look at this process (Linux)."""
+def resources() -> Resources:
+    """Measure this process (Linux)."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return Held(
+    return Resources(
         pages * os.sysconf("SC_PAGE_SIZE") / 1e6, len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd"))
     )
 
@@ -54,7 +54,7 @@ def slope(values: Array, blocks: int = BLOCKS) -> tuple[float, float]:
 
 
 def one_round(k: int, folder: Path) -> None:
-    """Fit one of several models to new rows; sample, save, load, and compare with what was loaded."""
+    """Fit one of several models to new rows; sample, save, load, and compare with the loaded model."""
     rng = np.random.default_rng(k)
     X = rng.uniform(size=(200, 4))
     X[:, 3] = rng.integers(0, 5, 200)
@@ -74,12 +74,12 @@ def one_round(k: int, folder: Path) -> None:
 
 def run(minutes: float, name: str | None = "soak") -> dict[str, Any]:
     """Soak for some minutes; return and record the figures."""
-    seen: list[Held] = []
+    seen: list[Resources] = []
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         for k in count():
             one_round(k, Path(folder))
-            seen.append(held())
+            seen.append(resources())
             if time.monotonic() - started > 60.0 * minutes and len(seen) >= 3 * BLOCKS:
                 break
     figures = {"minutes": round((time.monotonic() - started) / 60.0, 1), **summary(seen)}
@@ -88,11 +88,11 @@ def run(minutes: float, name: str | None = "soak") -> dict[str, Any]:
     return figures
 
 
-def summary(seen: list[Held]) -> dict[str, Any]:
-    """Return where each quantity began and ended after the warm-up, its slope and the slope's error, and a verdict."""
+def summary(seen: list[Resources]) -> dict[str, Any]:
+    """Return the first and last value of each quantity after the warm-up, its slope, and whether it is flat."""
     kept = np.array(seen, dtype=np.float64)[int(WARM_UP * len(seen)) :]
     figures: dict[str, Any] = {"rounds": len(seen)}
-    for j, name in enumerate(Held._fields):
+    for j, name in enumerate(Resources._fields):
         b, error = slope(kept[:, j])
         figures[name] = {
             "first": round(float(kept[0, j]), 1),
@@ -102,7 +102,7 @@ def summary(seen: list[Held]) -> dict[str, Any]:
             "error": round(1000.0 * error, 3),
             "flat": is_flat(b, error, len(kept), float(kept[:, j].mean())),
         }
-    figures["flat"] = all(figures[name]["flat"] for name in Held._fields)
+    figures["flat"] = all(figures[name]["flat"] for name in Resources._fields)
     return figures
 
 

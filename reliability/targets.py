@@ -1,8 +1,8 @@
-"""What a fuzzer calls: read a file that may be anything, and use what comes of it.
+"""Fuzz targets: read an arbitrary file and use the result.
 
-Each function returns what became of the input: ``"refused"``, ``"used"``, or ``"complained"`` of when it was used, in
-a ``ValueError``. Anything else that is raised, a process that dies, more memory or time than allowed, and two readers
-that disagree are findings.
+Each function returns ``"refused"`` if reading fails, ``"used"`` if the result works, or ``"complained"`` if its use
+raises a ``ValueError``. Any other exception, a crash, exceeded memory or time limits, and two readers that disagree are
+findings.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from diffgbm.engine.tree_sum import TreeSum
 Outcome = Literal["refused", "complained", "used"]
 ROWS = np.array([[0.3, 0.7, 2.0], [-1e300, np.nan, -1.0], [0.0, np.inf, 39.0], [1e-300, 0.5, 1e18]])
 MOST_STEPS = 100
-"""A model may ask for many steps, which take their time: not what is looked for."""
+"""Largest number of steps: more only take time."""
 
 
 class Disagreement(Exception):
-    """Two readers of one text made different trees of it."""
+    """Two readers of the same text built different trees."""
 
 
 def read_model(content: bytes, folder: Path | None = None) -> Outcome:
@@ -50,7 +50,7 @@ def read_model(content: bytes, folder: Path | None = None) -> Outcome:
 
 
 def is_small(model: Any) -> bool:
-    """Tell whether a model's laws take little time."""
+    """Whether the predictive distributions of a model take little time."""
     parts = getattr(model, "models_", [model])
     fitted = [m for part in parts for m in _fitted(part)]
     steps = [m.recipe.sampler.n_steps for m in fitted]
@@ -72,7 +72,7 @@ def _fitted(part: Any) -> list[Any]:
 
 
 def use(model: Any) -> None:
-    """Ask a loaded model for intervals; a file that was believed must give numbers of the right shape."""
+    """Predict intervals with a loaded model; an accepted file must give numbers of the right shape."""
     X = np.resize(ROWS, (len(ROWS), model.n_features_in_))
     X[~np.isfinite(X)] = 0.0
     with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -83,7 +83,7 @@ def use(model: Any) -> None:
 
 
 def read_text(content: bytes) -> Outcome:
-    """Read LightGBM's text twice, by us and by LightGBM; the two must say the same of some rows."""
+    """Read LightGBM's text twice, by us and by LightGBM; the two must predict the same."""
     try:
         text = content.decode()
         stored = StoredBooster.checked(text, ROWS.shape[1])
@@ -91,7 +91,7 @@ def read_text(content: bytes) -> Outcome:
         return "refused"
     try:
         theirs = stored.predict(ROWS, num_threads=1)
-    except ValueError:  # notes that only LightGBM reads
+    except ValueError:  # comments that only LightGBM reads
         theirs = None
     try:
         ours = TreeSum([stored])(ROWS)

@@ -1,4 +1,4 @@
-"""The tests with other versions: run by the interpreter of an environment, recorded with what is installed in it.
+"""Run the tests in an environment with other versions and record them with the installed versions.
 
 ``python -m reliability.versions NAME [--core]``; ``nox`` makes the environments and calls it.
 """

@@ -1,7 +1,7 @@
 """Fit AutoDiffGBM on the paper's folds and compare it with the paper: lines, tables, and which targets are met.
 
-What has a line is kept, so that the same command goes on after an interruption. ``--minutes-total 0`` fits nothing and
-writes the tables of the lines that are there.
+Fits that have a line are not run again, so you can run the same command again after an interruption.
+``--minutes-total 0`` fits nothing and writes the tables of the recorded lines.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from benchmarks.automatic.variants import (
     deduplicated,
 )
 from benchmarks.datasets import ROOT, add_data_dir, data_directory
+from benchmarks.dispatch import cores
 from benchmarks.layout import ResultsError
 from benchmarks.protocol import EVALUATION_FOLDS
 from benchmarks.selection import load_table
-from benchmarks.spread import cores
 from benchmarks.tables import render
 from diffgbm.auto.presets import PRESETS
 
@@ -60,13 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind.add_argument(
         "--rivals",
         action="store_true",
-        help="fit the paper's nine families instead, on tables without repeated rows, as the protocol tuned them",
+        help="fit the paper's nine families instead, with their tuned configurations, on tables without repeated rows",
     )
     parser.add_argument("--deduplicated", action="store_true", help="keep the first of rows with the same features")
     parser.add_argument("--threads", type=int, help="of each fit (default: all cores)")
     parser.add_argument("--time-limit", type=float, help="seconds of each fit (default: the preset's)")
-    parser.add_argument("--minutes-total", type=float, help="begin no fit after this time; the next run goes on")
-    parser.add_argument("--force", action="store_true", help="fit again what has a line; its last line counts")
+    parser.add_argument("--minutes-total", type=float, help="start no fit after this time; the next run continues")
+    parser.add_argument("--force", action="store_true", help="fit again what has a line; the last line counts")
 
 
 def _folds(text: str) -> tuple[int, ...]:
@@ -79,8 +79,8 @@ def _folds(text: str) -> tuple[int, ...]:
     return folds
 
 
-def places_of(args: argparse.Namespace) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Return the data sets, the cheapest first, and folds that the options ask for."""
+def data_sets_and_folds(args: argparse.Namespace) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the data sets, the cheapest first, and folds of the options."""
     names: tuple[str, ...] = DATA_SETS
     folds: tuple[int, ...] = EVALUATION_FOLDS
     if args.deduplicated or args.rivals:
@@ -95,8 +95,8 @@ def places_of(args: argparse.Namespace) -> tuple[tuple[str, ...], tuple[int, ...
 
 
 def jobs_of(args: argparse.Namespace) -> list[Job]:
-    """Return the fits that the options ask for."""
-    names, folds = places_of(args)
+    """Return the fits of the options."""
+    names, folds = data_sets_and_folds(args)
     return [
         Job(name, fold, args.preset, variant, args.deduplicated)
         for name in names
@@ -106,14 +106,14 @@ def jobs_of(args: argparse.Namespace) -> list[Job]:
 
 
 def run(args: argparse.Namespace, **options: Any) -> None:
-    """Fit what has no line yet and write the tables; ``options`` go to ``line_of``."""
+    """Fit what has no line and write the tables; ``options`` go to ``line_of``."""
     import diffgbm
 
-    diffgbm.warmup()  # compiling is no part of a fit's time
+    diffgbm.warmup()  # compile first, so that no fit's time includes it
     deadline = None if args.minutes_total is None else time.monotonic() + 60.0 * args.minutes_total
     root, data_dir, threads = args.results_dir, data_directory(args.data_dir), args.threads or cores()
     if args.rivals:
-        names, folds = places_of(args)
+        names, folds = data_sets_and_folds(args)
         tables = ((name, load_table(name, data_dir)) for name in names)
         failed = run_rivals(tables, folds, root, _say, threads=threads, force=args.force, **options)
     else:
@@ -138,17 +138,17 @@ def work(jobs: Sequence[Job], root: Path, data_dir: Path | None, deadline: float
     failed = []
     for i, job in enumerate(jobs):
         if deadline is not None and time.monotonic() >= deadline:
-            _say(f"time is over; {len(jobs) - i} of {len(jobs)} fits were not begun")
+            _say(f"time is over; {len(jobs) - i} of {len(jobs)} fits were not started")
             break
         table = load_table(job.data_set, data_dir)
         try:
             state, record = measured(job, deduplicated(table) if job.deduplicated else table, root, **options)
-        except Exception as error:  # the next table may do better, and hours may have gone into this run
+        except Exception as error:  # one failure must not end a run of several hours
             failed.append(f"{job}: {error!r}")
             _say(failed[-1])
             continue
-        found = "" if record is None else f"CRPS {record['metrics']['crps']:.4g}, {record['fit_seconds']:.0f} s"
-        _say(f"{i + 1} of {len(jobs)}: {job}: {state} {found}")
+        result = "" if record is None else f"CRPS {record['metrics']['crps']:.4g}, {record['fit_seconds']:.0f} s"
+        _say(f"{i + 1} of {len(jobs)}: {job}: {state} {result}")
     return failed
 
 

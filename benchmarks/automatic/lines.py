@@ -1,4 +1,4 @@
-"""One fit of the comparison as a line: scores, times, what was chosen, and where it comes from."""
+"""One fit of the comparison as a line: scores, times, selected models, and provenance."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from diffgbm.auto.presets import PRESETS
 from diffgbm.metrics.scores import crps
 
 KEY = ("data_set", "fold", "preset", "variant", "deduplicated")
-"""What makes a line."""
+"""Fields that identify a line."""
 PACKAGES = ("lightgbm", "numba", "scipy")
-"""What a fit depends on beside what every result does."""
+"""Packages recorded in addition to those of every result."""
 
 ENOUGH_ROWS, MOST_DRAWS = 5000, 20
-"""Test rows, over all draws of samples, after which the error of sampling is small beside that of the rows."""
+"""Target for test rows times draws, beyond which the sampling error is negligible, and the largest number of draws."""
 NEXT_DRAW = 100_000
-"""Between the seeds of two draws."""
+"""Difference between the seeds of two draws."""
 
 Maker = Callable[[Job, int, int, float | None], Any]
 """Job, seed, threads and time limit to an unfitted estimator."""
@@ -53,8 +53,8 @@ def line_of(
 ) -> Record:
     """Fit, sample and score one job; return its line.
 
-    The model sees the table in its own units: it standardises by itself, and a response of few values keeps them to
-    the last bit, on which coverage and PIT depend.
+    The model is fitted in original units. It standardises internally, and a discrete response keeps its exact values,
+    on which coverage and PIT depend.
     """
     part, streams = split(len(table.y), job.fold), seeds(job.fold)
     X, y, X_test, y_test = table.X[part.train], table.y[part.train], table.X[part.test], table.y[part.test]
@@ -74,12 +74,12 @@ def line_of(
         "n_test": len(y_test),
         "n_samples": n_samples,
         "n_draws": 1 + len(other_draws),
-        "metrics": {**with_draws(scores(samples, y_test, y), other_draws), **own_coverage(samples, y)},
+        "metrics": {**with_draws(scores(samples, y_test, y), other_draws), **attainable_coverage(samples, y)},
         "fit_seconds": fitted - started,
         "sample_seconds": sampled - fitted,
         "fit_cpu_seconds": fit_work - work,
         "sample_cpu_seconds": sample_work - fit_work,
-        **chosen(model),
+        **selected(model),
         "threads": threads,
         "time_limit": PRESETS[job.preset].time_limit if time_limit is None else time_limit,
         "seeds": asdict(streams),
@@ -92,34 +92,35 @@ def line_of(
 
 
 def n_draws(n_test: int) -> int:
-    """Return how often samples of few test rows are drawn: 200 samples of 74 rows have a CRPS that is off by 1%."""
+    """Return the number of draws: with 74 test rows, the CRPS of one draw of 200 samples has an error of 1%."""
     return int(np.clip(ENOUGH_ROWS // n_test, 1, MOST_DRAWS))
 
 
 def with_draws(metrics: Record, other_draws: Sequence[float]) -> Record:
-    """Replace the CRPS of one draw of samples, and the skill by it, by the mean of all draws."""
+    """Replace the CRPS of one draw, and its skill score, by the mean of all draws."""
     mean = float(np.mean([metrics["crps"], *other_draws]))
     return {**metrics, "crps": mean, "crpss": 1.0 - mean / metrics["crps_climatology"]}
 
 
-def own_coverage(samples: Array, training: Array) -> Record:
-    """Coverage that laws of a response of few values have if they are right: by samples (m, n) moved to the values.
+def attainable_coverage(samples: Array, training: Array) -> Record:
+    """Coverage of central intervals of a discrete response under the predictive distribution itself; else empty.
 
-    It is above the level wherever a value in the interval holds more than the level. Nothing for other responses.
+    Samples (m, n) are rounded to the values of the response. The coverage exceeds the level where one value in the
+    interval has more probability than the level.
     """
     shape = ResponseShape.of(training)
     if shape.atoms is None:
         return {}
-    moved = shape(samples)
+    rounded = shape(samples)
     inside = {level: np.quantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0) for level in (0.5, 0.9)}
     return {
-        f"own_coverage_{100 * level:.0f}": float(np.mean((low <= moved) & (moved <= high)))
+        f"attainable_coverage_{100 * level:.0f}": float(np.mean((low <= rounded) & (rounded <= high)))
         for level, (low, high) in inside.items()
     }
 
 
-def chosen(model: Any) -> Record:
-    """Return what a fitted model says of itself."""
+def selected(model: Any) -> Record:
+    """Return the selected models of a fit and their weights."""
     board = model.leaderboard_
     lines = board.to_dict("records") if hasattr(board, "to_dict") else list(board)
     return {
@@ -135,12 +136,12 @@ def chosen(model: Any) -> Record:
 
 
 def measured(job: Job, table: Table, root: Path, *, force: bool = False, **options: Any) -> tuple[str, Record | None]:
-    """Make a job's line unless it is there.
+    """Compute a job's line unless it exists.
 
     Returns
     -------
     state : {"kept", "measured", "shared"}
-        ``shared``: another process is at it.
+        ``shared``: another process is working on it.
     record : dict or None
         The line.
     """
@@ -150,7 +151,7 @@ def measured(job: Job, table: Table, root: Path, *, force: bool = False, **optio
     with held(locks / f"{name}.lock", wait=False) as mine:
         if not mine:
             return "shared", None
-        # looked up under the lock: whoever had it before may just have written the line
+        # read under the lock: the previous holder may just have written the line
         there = records.latest(path, KEY).get(tuple(asdict(job).values()))
         if there is not None and not force:
             return "kept", there

@@ -1,4 +1,4 @@
-"""The comparison as tables, from the lines alone."""
+"""The tables of the comparison, from the recorded lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from benchmarks.automatic.rivals import NO_RIVALS, Rivals
-from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Fits, Lines, geometric_mean, metric, own_coverage, uniform
+from benchmarks.automatic.summary import (
+    BEST_OF_NINE,
+    FLOW,
+    Fits,
+    Lines,
+    attainable_coverage,
+    geometric_mean,
+    metric,
+    uniform,
+)
 from benchmarks.automatic.targets import targets
 from benchmarks.automatic.variants import ABLATION_DATA, FULL, REPEATED_DATA, VARIANTS
 from benchmarks.records import Record
@@ -22,7 +31,7 @@ _SECONDS = (Column("fit (s)", fixed(0)), Column("processor (s)", fixed(0)))
 
 
 def page(records: Sequence[Record], rivals: Rivals = NO_RIVALS) -> Page:
-    """Return all tables that there are lines for, with the verdict on each target."""
+    """Return all tables that there are lines for, and whether each target is met."""
     fits = Fits.of(records)
     tables = [
         *([comparison("auto_best", "Preset best", fits.best, "best of nine", BEST_OF_NINE)] if fits.best else []),
@@ -30,7 +39,7 @@ def page(records: Sequence[Record], rivals: Rivals = NO_RIVALS) -> Page:
         *([best_without_repeated(fits, rivals)] if fits.best_unrepeated else []),
         *([fast_without_repeated(fits, rivals)] if fits.fast_unrepeated else []),
         *(ablation(records, preset) for preset in ("best", "fast") if _has_ablation(records, preset)),
-        verdicts(fits, rivals),
+        targets_table(fits, rivals),
     ]
     return Page("auto", TITLE, tuple(tables), _notes(records))
 
@@ -40,12 +49,12 @@ def _notes(records: Sequence[Record]) -> tuple[str, ...]:
     threads = sorted({line["threads"] for line in records})
     cut = sum(line["cut_short"] for line in records)
     return (
-        "`python -m benchmarks auto`: the paper's folds, 200 samples of each test row; a fit sees nothing but the "
-        "training part. CRPS is the mean over several draws of 200 samples where test rows are few (up to 20 draws, to "
-        f"make 5,000 rows; {sum(line.get('n_draws', 1) == 1 for line in records)} of the fits had one). "
-        f"Fits: {len(records)}, with {' or '.join(map(str, threads))} thread(s), made by {len(versions)} version(s) of "
-        f"the code; the time limit left something out of {cut}. Seconds are those of the wall clock, on a "
-        "machine that had other work to do; beside them are the processor's.",
+        "`python -m benchmarks auto`: the paper's folds, 200 samples of each test row; fits use the training "
+        "part only. CRPS is the mean over several draws of 200 samples if the test part is small (up to 20 draws, to "
+        f"reach 5,000 rows; {sum(line.get('n_draws', 1) == 1 for line in records)} of the fits have one draw). "
+        f"Fits: {len(records)}, with {' or '.join(map(str, threads))} thread(s), by {len(versions)} version(s) of "
+        f"the code; the time limit cut {cut} of them short. Seconds are wall-clock seconds on a machine that ran other "
+        "jobs as well; processor seconds follow.",
     )
 
 
@@ -65,32 +74,32 @@ def comparison(name: str, title: str, lines: Lines, label: str, reference: Mappi
     note = f"Geometric mean of the ratios without naval: {geometric_mean(ratios.values()):.3f}." if ratios else ""
     error = "The error of a CRPS is the standard error over folds."
     return Table(
-        name, f"{title} against {label}", columns, tuple(rows), tuple(filter(None, (note, error, _few(lines))))
+        name, f"{title} against {label}", columns, tuple(rows), tuple(filter(None, (note, error, _discrete(lines))))
     )
 
 
-def _few(lines: Lines) -> str:
-    """Say what intervals of responses of few values would cover if their laws were right."""
-    said = []
+def _discrete(lines: Lines) -> str:
+    """Return the coverage of discrete responses under exact predictive distributions, as text."""
+    sentences = []
     for data_set in lines.data_sets:
-        folds = [f for f in lines.folds(data_set) if _covers_otherwise(lines.by_place[data_set, f])]
+        folds = [f for f in lines.folds(data_set) if _misses_nominal(lines.by_fold[data_set, f])]
         if folds:
-            own, found = (
+            exact, measured = (
                 [lines.mean(data_set, metric(f"{kind}_{level}"), folds) for level in (50, 90)]
-                for kind in ("own_coverage", "coverage")
+                for kind in ("attainable_coverage", "coverage")
             )
-            said.append(
-                f"{data_set} has few values, and an interval that ends on one holds all of it: if its laws were right, "
-                f"50% and 90% intervals would cover {own[0]:.3f} and {own[1]:.3f}; they cover {found[0]:.3f} and "
-                f"{found[1]:.3f} (fold {_runs(folds)})."
+            sentences.append(
+                f"{data_set} is discrete, and an interval contains all the probability of the values at its ends. "
+                f"Under exact predictive distributions 50% and 90% intervals would cover {exact[0]:.3f} and "
+                f"{exact[1]:.3f}; they cover {measured[0]:.3f} and {measured[1]:.3f} (fold {_runs(folds)})."
             )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
-def _covers_otherwise(line: Record) -> bool:
-    """Whether intervals of right laws would not cover what they say, as those of few values without room."""
-    own = own_coverage(line, 50)
-    return own is not None and abs(own - 0.5) > 0.02
+def _misses_nominal(line: Record) -> bool:
+    """Whether exact predictive distributions of a discrete response would miss the nominal coverage."""
+    exact = attainable_coverage(line, 50)
+    return exact is not None and abs(exact - 0.5) > 0.02
 
 
 def _row(lines: Lines, data_set: str, reference: float) -> tuple[Entry, ...]:
@@ -138,8 +147,8 @@ def best_without_repeated(fits: Fits, rivals: Rivals) -> Table:
     rows = []
     for name in unrepeated.data_sets:
         folds = unrepeated.folds(name)
-        both, shared = ([fold for fold in folds if (name, fold) in lines.by_place] for lines in (best, plain))
-        left = unrepeated.by_place[name, folds[0]]
+        both, shared = ([fold for fold in folds if (name, fold) in lines.by_fold] for lines in (best, plain))
+        left = unrepeated.by_fold[name, folds[0]]
         crps = unrepeated.mean(name, metric("crps"))
         rival = rivals.best(name, folds)
         same, flow = (lines.mean(name, metric("crps"), shared) for lines in (unrepeated, plain))
@@ -158,9 +167,9 @@ def best_without_repeated(fits: Fits, rivals: Rivals) -> Table:
             )
         )
     note = (
-        f"Of rows with the same features the first is kept ({', '.join(REPEATED_DATA)}). The paper's numbers are "
-        "those of the whole tables: they had the help that is taken away here. Plain flow is the variant no_selection: "
-        "the flow recipe on LightGBM's residuals, in as many bags, without that help too."
+        f"After removing duplicate rows, which reward memorisation: of rows with the same features the first is kept "
+        f"({', '.join(REPEATED_DATA)}). The paper's numbers are for whole tables, with duplicates. Plain flow is the "
+        "variant no_selection: the flow recipe on LightGBM's residuals, with as many bags, on the same rows."
     )
     notes = (note, *filter(None, (_rivals_note(unrepeated, rivals),)))
     return Table("auto_unrepeated", "Preset best without repeated rows", columns, tuple(rows), notes)
@@ -189,7 +198,7 @@ def fast_without_repeated(fits: Fits, rivals: Rivals) -> Table:
                 name,
                 _runs(folds),
                 Number(crps),
-                Number(fits.fast.mean(name, metric("crps"), [f for f in folds if (name, f) in fits.fast.by_place])),
+                Number(fits.fast.mean(name, metric("crps"), [f for f in folds if (name, f) in fits.fast.by_fold])),
                 Number(FLOW[name]),
                 *((MISSING, MISSING) if flow is None else (Number(flow), Number(crps / flow))),
                 *_calibration(unrepeated, name),
@@ -201,17 +210,18 @@ def fast_without_repeated(fits: Fits, rivals: Rivals) -> Table:
 
 
 def _rivals_note(unrepeated: Lines, rivals: Rivals) -> str:
-    """Say who the nine on the same rows are, and what each has."""
-    said = []
+    """Return the CRPS of each family on the same rows, as text."""
+    sentences = []
     for name in unrepeated.data_sets:
         scores = sorted(rivals.crps(name, unrepeated.folds(name)).items(), key=lambda item: item[1])
         if scores:
-            said.append(f"{name}: {', '.join(f'{short(family)} {crps:.3g}' for family, crps in scores)}")
-    if not said:
+            sentences.append(f"{name}: {', '.join(f'{short(family)} {crps:.3g}' for family, crps in scores)}")
+    if not sentences:
         return ""
     return (
-        "The best of nine on the same rows is the best of the families that the protocol tuned, on the whole tables "
-        f"and in fewer trials than the paper's (`python -m benchmarks auto --rivals`). CRPS on {'; on '.join(said)}."
+        "The best of nine on the same rows is the best of the families, tuned by the protocol on the whole "
+        "tables and with fewer trials than in the paper (`python -m benchmarks auto --rivals`). "
+        f"CRPS on {'; on '.join(sentences)}."
     )
 
 
@@ -221,7 +231,7 @@ _COVERAGE = {
     "IQR-MACE@50": "iqr_mace_50",
     "IQR-MACE@90": "iqr_mace_90",
 }
-"""Labels and names of the errors of coverage that parts are compared by."""
+"""Labels and names of the coverage errors in the ablation table."""
 
 
 def _has_ablation(records: Sequence[Record], preset: str) -> bool:
@@ -232,8 +242,8 @@ def ablation(records: Sequence[Record], preset: str) -> Table:
     """CRPS of each variant as a multiple of the full fit's, on the folds that both have."""
     every = {variant: Lines.of(records, preset, variant) for variant in VARIANTS}
     full = every[FULL]
-    parted = {place for variant, lines in every.items() if variant != FULL for place in lines.by_place}
-    names = [name for name in ABLATION_DATA if name in {place[0] for place in parted}]
+    parted = {key for variant, lines in every.items() if variant != FULL for key in lines.by_fold}
+    names = [name for name in ABLATION_DATA if name in {key[0] for key in parted}]
     columns = (
         Column("variant", align="l"),
         *(Column(name, fixed(3)) for name in names),
@@ -242,9 +252,9 @@ def ablation(records: Sequence[Record], preset: str) -> Table:
         Column("fit (s)", fixed(0)),
     )
     rows = []
-    for variant, lines in every.items():
-        own = Lines({place: lines.by_place[place] for place in parted & set(lines.by_place) if place[0] in names})
-        ratios = own.ratios_to(full)
+    for variant, all_lines in every.items():
+        lines = Lines({key: all_lines.by_fold[key] for key in parted & set(all_lines.by_fold) if key[0] in names})
+        ratios = lines.ratios_to(full)
         if not ratios:
             continue
         rows.append(
@@ -252,30 +262,30 @@ def ablation(records: Sequence[Record], preset: str) -> Table:
                 variant,
                 *(Number(ratios[name]) if name in ratios else MISSING for name in names),
                 Number(geometric_mean(ratios.values())),
-                *(Number(own.overall(metric(name))) for name in _COVERAGE.values()),
-                Number(own.overall(lambda line: line["fit_seconds"])),
+                *(Number(lines.overall(metric(name))) for name in _COVERAGE.values()),
+                Number(lines.overall(lambda line: line["fit_seconds"])),
             )
         )
     note = (
-        "CRPS as a multiple of the full fit's on the folds that both have; above 1 the part was worth having. IQR-MACE "
-        "is the mean coverage error within fifths of the rows by interquartile range."
+        "CRPS as a multiple of the full fit's on the folds that both have; above 1 the removed part lowers the CRPS. "
+        "IQR-MACE is the mean coverage error within fifths of the rows by interquartile range."
     )
     return Table(
         f"auto_ablation_{preset}", f"What each part of preset {preset} contributes", columns, tuple(rows), (note,)
     )
 
 
-def verdicts(fits: Fits, rivals: Rivals) -> Table:
-    """Say of each target whether it is met."""
+def targets_table(fits: Fits, rivals: Rivals) -> Table:
+    """Return each target and whether it is met."""
     columns = (Column("target", align="l"), Column("measured"), Column("", align="l"))
     rows = tuple((target.text, target.measured, target.state) for target in targets(fits, rivals))
-    together = [fits.best.coverage_error_together(level) for level in (50, 90)]
+    pooled = [fits.best.pooled_coverage_error(level) for level in (50, 90)]
     left = "incomplete: data sets are missing that could still change the answer."
     notes = (
         *([left] if "incomplete" in {row[2] for row in rows} else []),
-        "Seconds on two cores: those of a fit with one thread count half.",
-        "Errors of coverage are those of single folds, which may have 51 test rows. All folds of a data set together, "
-        f"coverage is off by {together[0]:.3f} at 50% and {together[1]:.3f} at 90%, the mean over data sets.",
+        "Seconds on two cores: seconds of a fit with one thread are halved.",
+        "Coverage errors are those of single folds, which may have 51 test rows. With all folds of a data set pooled, "
+        f"the coverage error is {pooled[0]:.3f} at 50% and {pooled[1]:.3f} at 90%, averaged over data sets.",
     )
     return Table("auto_targets", "Targets", columns, rows, notes)
 

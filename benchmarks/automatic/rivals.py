@@ -1,4 +1,4 @@
-"""The paper's nine families on tables without their repeated rows, with what the protocol selected on whole tables."""
+"""The paper's nine families on tables without repeated rows, with the configurations tuned on whole tables."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class Rivals:
 
     @classmethod
     def read(cls, root: Path) -> Rivals:
-        """Read the lines that there are."""
+        """Read the recorded lines."""
         return cls(tuple(records.latest(root / NAME, KEY).values()))
 
     def crps(self, data_set: str, folds: Collection[int]) -> dict[str, float]:
         """Mean CRPS over folds of each family that has all of them."""
-        found: dict[str, dict[int, float]] = {}
+        result: dict[str, dict[int, float]] = {}
         for line in self.lines:
             if line["data_set"] == data_set and line["fold"] in folds:
-                found.setdefault(line["family"], {})[line["fold"]] = line["metrics"]["crps"]
-        return {family: float(np.mean(list(of.values()))) for family, of in found.items() if set(of) == set(folds)}
+                result.setdefault(line["family"], {})[line["fold"]] = line["metrics"]["crps"]
+        return {family: float(np.mean(list(of.values()))) for family, of in result.items() if set(of) == set(folds)}
 
     def flow(self, data_set: str, folds: Collection[int]) -> float | None:
         """CRPS of the tuned flow."""
@@ -69,7 +69,7 @@ def run_rivals(
     selected: Path = PROTOCOL,
     families: Mapping[str, Family] = FAMILIES,
 ) -> list[str]:
-    """Make a line of each table, fold and family with a configuration, unless it is there; return what failed."""
+    """Compute the line of each table, fold and tuned family unless it exists; return the failures."""
     failed = []
     for data_set, table in tables:
         whole = deduplicated(table)
@@ -81,7 +81,7 @@ def run_rivals(
                     continue
                 try:
                     line = measure(families[name], prepare(whole, fold), config, fold, threads=threads)
-                except Exception as error:  # the next family may do better
+                except Exception as error:  # one failure must not end the run
                     failed.append(f"{data_set} fold {fold}, {name}: {error!r}")
                     say(failed[-1])
                     continue

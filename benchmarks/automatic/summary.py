@@ -1,4 +1,4 @@
-"""Lines by what was fitted, and means of them."""
+"""Groups of recorded lines, and their means."""
 
 from __future__ import annotations
 
@@ -43,25 +43,26 @@ def uniform(line: Record) -> float:
     return float(line["metrics"]["pit_ks_p"] > 0.05)
 
 
-def own_coverage(line: Record, level: int) -> float | None:
-    """Coverage of a response of few values if its laws were right, where the line can tell.
+def attainable_coverage(line: Record, level: int) -> float | None:
+    """Coverage of a discrete response under its own predictive distributions; ``None`` if the line cannot tell.
 
-    Laws that are far narrower than the values are apart all go to the observed one: they are no witnesses.
+    Distributions much narrower than the distance between values put all their mass on the observed one, which says
+    nothing about coverage.
     """
-    own = line["metrics"].get(f"own_coverage_{level}")
-    return None if own is None or own == line["metrics"][f"coverage_{level}"] else float(own)
+    exact = line["metrics"].get(f"attainable_coverage_{level}")
+    return None if exact is None or exact == line["metrics"][f"coverage_{level}"] else float(exact)
 
 
-def of_right_distributions(level: int) -> Measure:
-    r"""Absolute coverage error :math:`\mathrm E|B/n - p|` that right laws are expected to have on ``n`` test rows.
+def of_exact_distributions(level: int) -> Measure:
+    r"""Absolute coverage error :math:`\mathrm E|B/n - p|` that exact predictive distributions have on ``n`` test rows.
 
-    :math:`B` is binomial. Its mean is :math:`np`, and for a response of few values what these let intervals cover.
+    :math:`B` is binomial with mean :math:`np`; for a discrete response, with the coverage of ``attainable_coverage``.
     """
 
     def measure(line: Record) -> float:
-        n, own = line["n_test"], own_coverage(line, level)
+        n, exact = line["n_test"], attainable_coverage(line, level)
         covered = np.arange(n + 1)
-        chance = binom.pmf(covered, n, level / 100 if own is None else own)
+        chance = binom.pmf(covered, n, level / 100 if exact is None else exact)
         return float(np.sum(chance * np.abs(covered / n - level / 100)))
 
     return measure
@@ -73,15 +74,15 @@ class Lines:
 
     Attributes
     ----------
-    by_place : mapping of (str, int) to dict
-        By data set and fold.
+    by_fold : mapping of (str, int) to dict
+        Line by data set and fold.
     """
 
-    by_place: Mapping[tuple[str, int], Record]
+    by_fold: Mapping[tuple[str, int], Record]
 
     @classmethod
     def of(cls, records: Iterable[Record], preset: str, variant: str = FULL, deduplicated: bool = False) -> Lines:
-        """Take the lines of a preset and variant."""
+        """Select the lines of a preset and variant."""
         kind = (preset, variant, deduplicated)
         return cls(
             {
@@ -92,37 +93,37 @@ class Lines:
         )
 
     def __bool__(self) -> bool:
-        return bool(self.by_place)
+        return bool(self.by_fold)
 
     @property
     def data_sets(self) -> list[str]:
         """Data sets that have a line, in their usual order."""
-        there = {name for name, _ in self.by_place}
+        there = {name for name, _ in self.by_fold}
         return [name for name in DATA_SETS if name in there]
 
     def without(self, names: Collection[str]) -> Lines:
         """Leave out data sets."""
-        return Lines({place: line for place, line in self.by_place.items() if place[0] not in names})
+        return Lines({key: line for key, line in self.by_fold.items() if key[0] not in names})
 
     def folds(self, data_set: str) -> list[int]:
         """Folds of a data set that have a line."""
-        return sorted(fold for name, fold in self.by_place if name == data_set)
+        return sorted(fold for name, fold in self.by_fold if name == data_set)
 
     def values(self, data_set: str, measure: Measure, folds: Sequence[int] | None = None) -> list[float]:
         """Return a measure at a data set's folds."""
-        return [measure(self.by_place[data_set, f]) for f in (self.folds(data_set) if folds is None else folds)]
+        return [measure(self.by_fold[data_set, f]) for f in (self.folds(data_set) if folds is None else folds)]
 
     def mean(self, data_set: str, measure: Measure, folds: Sequence[int] | None = None) -> float:
         """Mean over folds; NaN without any."""
-        found = self.values(data_set, measure, folds)
-        return float(np.mean(found)) if found else math.nan
+        result = self.values(data_set, measure, folds)
+        return float(np.mean(result)) if result else math.nan
 
     def overall(self, measure: Measure) -> float:
         """Mean over folds, then over data sets; NaN without any."""
         return float(np.mean([self.mean(name, measure) for name in self.data_sets])) if self else math.nan
 
-    def coverage_error_together(self, level: int) -> float:
-        """Absolute error of the coverage of all folds of a data set together, the mean over data sets."""
+    def pooled_coverage_error(self, level: int) -> float:
+        """Absolute coverage error with all folds of a data set pooled, averaged over data sets."""
         covered = [self.mean(name, metric(f"coverage_{level}")) for name in self.data_sets]
         return float(np.mean(np.abs(np.subtract(covered, level / 100)))) if self else math.nan
 
@@ -134,7 +135,7 @@ class Lines:
         """CRPS of each data set as a multiple of another's on the folds that both have."""
         out = {}
         for name in self.data_sets:
-            both = [fold for fold in self.folds(name) if (name, fold) in other.by_place]
+            both = [fold for fold in self.folds(name) if (name, fold) in other.by_fold]
             if both:
                 out[name] = self.mean(name, metric("crps"), both) / other.mean(name, metric("crps"), both)
         return out
@@ -142,7 +143,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Fits:
-    """What is compared: both presets, on whole tables and without repeated rows.
+    """The compared fits: both presets, on whole tables and without repeated rows.
 
     Attributes
     ----------
@@ -162,7 +163,7 @@ class Fits:
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> Fits:
-        """Take the lines of each kind."""
+        """Select the lines of each kind."""
         return cls(
             best=Lines.of(records, "best"),
             fast=Lines.of(records, "fast"),

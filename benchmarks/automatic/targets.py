@@ -14,10 +14,10 @@ from benchmarks.automatic.summary import (
     Lines,
     geometric_mean,
     metric,
-    of_right_distributions,
+    of_exact_distributions,
     uniform,
 )
-from benchmarks.automatic.variants import DATA_SETS, FEW_VALUES, REPEATED_DATA
+from benchmarks.automatic.variants import DATA_SETS, DISCRETE, REPEATED_DATA
 
 State = Literal["met", "not met", "incomplete"]
 
@@ -31,9 +31,9 @@ class Target:
     Attributes
     ----------
     text : str
-        What is wanted.
+        The target.
     measured : str
-        What was found.
+        The measured value.
     state : {"met", "not met", "incomplete"}
         ``incomplete``: data sets are missing that could still change the answer.
     """
@@ -44,7 +44,7 @@ class Target:
 
 
 def targets(fits: Fits, rivals: Rivals = NO_RIVALS) -> list[Target]:
-    """Judge the lines of both presets, and without repeated rows beside rivals that had none either."""
+    """Test the lines of both presets; without repeated rows, against families fitted on the same rows."""
     best, fast = fits.best, fits.fast
     return [
         _at_most_reference("best: CRPS at most the best of nine on at least 8 of 10", best, BEST_OF_NINE, DATA_SETS, 8),
@@ -70,7 +70,7 @@ def targets(fits: Fits, rivals: Rivals = NO_RIVALS) -> list[Target]:
 
 
 def _state(lines: Lines, needed: tuple[str, ...], ok: bool, hopeless: bool) -> State:
-    """``ok`` counts once every data set is there; ``hopeless`` counts at once."""
+    """``ok`` counts once every data set has lines; ``hopeless`` counts at once."""
     if hopeless:
         return "not met"
     if set(needed) - set(lines.data_sets):
@@ -94,11 +94,11 @@ def _at_most_reference(
 
 
 def _on_same_rows(text: str, lines: Lines, rival: Callable[[str, Sequence[int]], float | None]) -> Target:
-    """Judge by families that had the same rows: those of the paper's numbers had the repeated ones too."""
-    own = {name: lines.mean(name, metric("crps")) for name in lines.data_sets}
-    found = {name: crps for name in own if (crps := rival(name, lines.folds(name))) is not None}
-    good = [name for name, crps in found.items() if own[name] <= crps]
-    bad = [name for name in found if name not in good]
+    """Compare with families fitted on the same rows; the paper's numbers include repeated rows."""
+    ours = {name: lines.mean(name, metric("crps")) for name in lines.data_sets}
+    result = {name: crps for name in ours if (crps := rival(name, lines.folds(name))) is not None}
+    good = [name for name, crps in result.items() if ours[name] <= crps]
+    bad = [name for name in result if name not in good]
     state: State = "not met" if bad else "met" if set(good) == set(REPEATED_DATA) else "incomplete"
     return Target(text, f"{len(good)} of {len(good) + len(bad)}", state)
 
@@ -113,23 +113,25 @@ def _every_ratio(lines: Lines) -> Target:
 
 
 def _geometric(lines: Lines) -> Target:
-    found = geometric_mean(r for name, r in lines.ratios(BEST_OF_NINE).items() if name != "naval")
+    result = geometric_mean(r for name, r in lines.ratios(BEST_OF_NINE).items() if name != "naval")
     text = "best: geometric mean of the ratios without naval at most 0.88"
-    return Target(text, _number(found), _state(lines, WITHOUT_NAVAL, found <= 0.88, False))
+    return Target(text, _number(result), _state(lines, WITHOUT_NAVAL, result <= 0.88, False))
 
 
 def _calibration(lines: Lines, level: int, limit: float) -> Target:
-    """Judge the mean over all data sets; beside it, that of right laws, and the mean without few values."""
+    """Test the mean over all data sets; report that of exact distributions, and that without discrete responses."""
     error = metric(f"coverage_error_{level}")
-    found, right = lines.overall(error), lines.overall(of_right_distributions(level))
-    many = lines.without(FEW_VALUES).overall(error)
+    result, exact = lines.overall(error), lines.overall(of_exact_distributions(level))
+    many = lines.without(DISCRETE).overall(error)
     text = f"best: mean absolute coverage error at {level}% at most {limit:.2f}"
-    measured = f"{_number(found)} (right laws: {_number(right)}); without {' and '.join(FEW_VALUES)} {_number(many)}"
-    return Target(text, measured, _state(lines, DATA_SETS, found <= limit, False))
+    measured = (
+        f"{_number(result)} (exact distributions: {_number(exact)}); without {' and '.join(DISCRETE)} {_number(many)}"
+    )
+    return Target(text, measured, _state(lines, DATA_SETS, result <= limit, False))
 
 
 def _uniform(lines: Lines) -> Target:
-    passed = [uniform(line) for line in lines.by_place.values()]
+    passed = [uniform(line) for line in lines.by_fold.values()]
     measured = f"{sum(passed):.0f} of {len(passed)} fits"
     ok = bool(passed) and 2 * sum(passed) >= len(passed)
     return Target("best: PIT-KS passes on at least half of the fits", measured, _state(lines, DATA_SETS, ok, False))
@@ -139,8 +141,8 @@ CORES = 2
 
 
 def _longest(text: str, lines: Lines, limit: float, counts: Callable[[int], bool]) -> Target:
-    """Judge the seconds that ``CORES`` cores would have taken: those of one thread count half."""
-    fits = [line for line in lines.by_place.values() if counts(line["n_train"])]
+    """Test the seconds on ``CORES`` cores: seconds with one thread are divided by ``CORES``."""
+    fits = [line for line in lines.by_fold.values() if counts(line["n_train"])]
     seconds = [line["fit_seconds"] * min(line["threads"], CORES) / CORES for line in fits]
     high = max(seconds, default=0.0)
     measured = f"{high:.0f} s" if seconds else "—"

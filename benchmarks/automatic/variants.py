@@ -1,4 +1,4 @@
-"""What is fitted: a preset, or a preset without one of its parts; and tables without their repeated rows."""
+"""Fits of the comparison: presets, presets without one of their parts, and tables without repeated rows."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from diffgbm import AutoDiffGBM
 from diffgbm.auto.presets import PRESETS, Preset
 
 FULL = "full"
-"""The variant that nothing is taken out of."""
+"""The variant with all parts."""
 
 DATA_SETS = tuple(name for name in paper_values.DATA_SETS if name != "ct_slices")
 """Data sets of the comparison, the cheapest first."""
 ABLATION_DATA = ("yacht", "energy", "concrete", "wine", "power_plant")
 ABLATION_FOLDS = (1, 2)
 REPEATED_DATA = ("concrete", "wine", "protein")
-"""Data sets whose rows are repeated often enough to flatter a model that remembers them."""
-FEW_VALUES = ("wine", "naval")
-"""Data sets whose responses have few values (7 and 26)."""
+"""Data sets with many duplicate rows, which reward memorisation."""
+DISCRETE = ("wine", "naval")
+"""Data sets with discrete responses (7 and 26 values)."""
 
 
 def without_first_stages(preset: Preset) -> Preset:
-    """Leave only the published choice: nothing, or LightGBM's mean subtracted."""
+    """Keep only the first stages of the paper: none, or LightGBM's mean subtracted."""
     return replace(preset, first_stage_models=("lightgbm",), first_stages=(("none", ()), ("lightgbm", ())))
 
 
 def without_selection(preset: Preset) -> Preset:
-    """Leave the plain flow recipe on LightGBM's residuals, bagged as often as the preset says."""
+    """Keep only the flow recipe on LightGBM's residuals, with the bags of the preset."""
     return replace(
         preset,
         first_stage_models=("lightgbm",),
@@ -54,7 +54,7 @@ VARIANTS: Mapping[str, Callable[[Preset], Preset]] = {
     "no_recalibration": lambda preset: preset,
     "no_selection": without_selection,
 }
-"""Presets with a part taken out, by name; recalibration is an argument of the estimator."""
+"""Presets without one part, by name; recalibration is an argument of the estimator."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Job:
     preset, variant : str
         Names in ``PRESETS`` and ``VARIANTS``.
     deduplicated : bool
-        Whether repeated rows were taken out of the table first.
+        Whether repeated rows were removed from the table.
     """
 
     data_set: str
@@ -94,7 +94,7 @@ class Job:
 
 
 def deduplicated(table: Table) -> Table:
-    """Return the table with the first of all rows that have the same features, in their order."""
+    """Return the table with the first of all rows that have the same features, in the original order."""
     _, first = np.unique(table.X, axis=0, return_index=True)
     kept = np.sort(first)
     return replace(table, X=table.X[kept], y=table.y[kept])

@@ -25,13 +25,13 @@ def neighbour_variance(train: Leaves, y: Array, query: Leaves, k: int, threads: 
     query : ndarray of shape (m, T)
         Leaf of each query row in each tree.
     k : int
-        Neighbours; no more than there are rows are taken.
+        Number of neighbours, at most ``n``.
     threads : int
-        Blocks of query rows at a time.
+        Number of threads.
 
     Notes
     -----
-    Rows tied at the k-th place share what is left of ``k`` in equal parts.
+    Rows tied at the k-th rank share the remaining weight in equal parts.
     """
     members, starts = _index(train)
     out = np.empty(len(query))

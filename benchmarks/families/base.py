@@ -1,4 +1,4 @@
-"""What a family is: a way to build a model from hyperparameters, and the space they are searched in."""
+"""A family: how to build a model from hyperparameters, and the search space of these."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ EXTERNAL_TRIALS = 25
 """Finite trials of a study in the paper."""
 
 EXTRAS = {"catboost": "bench", "ngboost": "bench", "xgboost": "bench", "torch": "bench-neural"}
-"""Which extra brings a module."""
+"""Optional dependency group that installs a module."""
 
 
 class Model(Protocol):
-    """A probabilistic regressor as the protocol sees it."""
+    """Interface of a probabilistic regressor."""
 
     def fit(self, X: Array, y: Array) -> Any:
         """Learn from standardised rows ``X`` (n, p) and responses ``y`` (n,)."""
         ...
 
     def sample(self, X: Array, n_samples: int) -> Array:
-        """Draw (n_samples, rows) in the units of the responses given to ``fit``."""
+        """Draw (n_samples, rows) in the units of the training responses."""
         ...
 
 
@@ -71,7 +71,7 @@ class Family:
     neural: bool = False
 
     def available(self) -> bool:
-        """Whether everything it needs is installed; nothing is imported."""
+        """Whether all its dependencies are installed; imports nothing."""
         return all(find_spec(module) is not None for module in self.requires)
 
 
@@ -87,6 +87,6 @@ def need(module: str) -> Any:
 
 
 def normal_samples(mean: Array, std: Array, n_samples: int, seed: int) -> Array:
-    """Draw (n_samples, n) from normal laws with the given means and standard deviations, both (n,)."""
+    """Draw (n_samples, n) from normal distributions with means and standard deviations of shape (n,)."""
     noise = np.random.default_rng(seed).standard_normal((n_samples, len(mean)))
     return mean + std * noise

@@ -6,7 +6,7 @@ CARD's forward process runs from :math:`y_0` to :math:`N(f(x), 1)`,
 
 which is the ordinary DDPM of the residual: with :math:`r = y - f(x)` it reads
 :math:`r_k = \sqrt{\bar\alpha_k}\, r_0 + \sqrt{1 - \bar\alpha_k}\, \epsilon`. It is written that way here, with ``r`` in
-units of its spread on held-out rows, so that the noise ends where the residual begins whatever the data. The second
+units of its standard deviation on held-out rows, so that the noise levels suit every data set. The second
 network sees :math:`(r_k, x, f(x))` and the noise level, each of its layers is multiplied by a learned vector of the
 step, and it predicts :math:`\epsilon`. Samples come from the ancestral sampler with all the steps of training; its
 estimates of the residual are kept within the range of the training rows'.
@@ -51,8 +51,8 @@ class Schedule:
     r"""How much noise each step adds.
 
     With as few steps as are searched here, the linear schedule and the posterior's variance of CARD's 1000 steps lose
-    15% (where the residual has its usual spread) to half (where it has a tenth of it) of the variance even under the
-    exact noise. The cosine schedule with variance :math:`\beta_k` keeps it within about 10%.
+    15% (where the residual has its average standard deviation) to half (where it has a tenth of it) of the variance
+    even with the exact noise. The cosine schedule with variance :math:`\beta_k` keeps it within about 10%.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Card:
     limits: tuple[float, float] = field(init=False)
 
     def fit(self, X: Array, y: Array) -> Card:
-        """Train the mean, then the diffusion of what it leaves."""
+        """Train the mean, then the diffusion of its residuals."""
         import torch
 
         from benchmarks.families.networks import Rows, torch_threads

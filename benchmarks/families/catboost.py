@@ -1,4 +1,4 @@
-"""CatBoost's RMSEWithUncertainty: trees for the mean and the logarithm of the scale of a normal law."""
+"""CatBoost's RMSEWithUncertainty: trees for the mean and the logarithm of the scale of a normal distribution."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RANGES: dict[str, Range] = {
 
 @dataclass
 class CatBoostNormal:
-    """A normal law with CatBoost's mean and variance."""
+    """A normal distribution with CatBoost's mean and variance."""
 
     regressor: Any
     seeds: Seeds
@@ -34,7 +34,7 @@ class CatBoostNormal:
         return self
 
     def sample(self, X: Array, n_samples: int) -> Array:
-        """Draw from the normal laws."""
+        """Draw from the normal distributions."""
         mean, variance = self.regressor.predict(X, prediction_type="RMSEWithUncertainty").T
         return normal_samples(mean, np.sqrt(variance), n_samples, self.seeds.sampler)
 

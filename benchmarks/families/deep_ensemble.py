@@ -1,8 +1,8 @@
-r"""Deep ensemble: five networks that each predict a normal law; samples come from their equal mixture.
+r"""Deep ensemble: five networks that each predict a normal distribution; samples come from their equal mixture.
 
 .. math:: p(y \mid x) = \frac15 \sum_{m=1}^{5} N(y; \mu_m(x), \sigma_m^2(x))
 
-Each is trained by likelihood on its own nine tenths of the rows and stopped by the rest.
+Each network maximises the likelihood on a different 90% of the rows and stops early on the rest.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RANGES: dict[str, Range] = {
 }
 MEMBERS = 5
 SMALLEST_VARIANCE = 1e-6
-"""Of standardised responses: without a floor a network that interpolates has no likelihood."""
+"""For standardised responses: without a floor, the likelihood of an interpolating network is unbounded."""
 
 
 @dataclass
@@ -90,7 +90,7 @@ class DeepEnsemble:
         return mean, variance
 
     def sample(self, X: Array, n_samples: int) -> Array:
-        """Draw from the mixture: a member for each sample, then its normal law."""
+        """Draw from the mixture: a member for each sample, then its normal distribution."""
         mean, variance = self.distributions(X)
         rng = np.random.default_rng(self.seeds.sampler)
         member, rows = rng.integers(MEMBERS, size=(n_samples, len(X))), np.arange(len(X))
@@ -118,6 +118,6 @@ FAMILY = Family(
     n_trials=EXTERNAL_TRIALS,
     requires=("torch",),
     packages=("torch", "numpy"),
-    sampler="mixture of five normal laws",
+    sampler="mixture of five normal distributions",
     neural=True,
 )

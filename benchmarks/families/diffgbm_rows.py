@@ -31,12 +31,12 @@ class DiffGBMRow:
         return self
 
     def sample(self, X: Array, n_samples: int) -> Array:
-        """Draw with the recipe's own sampler."""
+        """Draw with the sampler of the recipe."""
         return self.estimator.sample(X, n_samples, seed=self.seeds.sampler)
 
 
 def build(params: Mapping[str, Any], seeds: Seeds, n_jobs: int) -> Model:
-    """Build a row from a complete set of ``DiffGBM`` arguments, as its space gives it."""
+    """Build a row from a complete set of ``DiffGBM`` arguments, as its search space returns it."""
     return DiffGBMRow(params, seeds, n_jobs)
 
 

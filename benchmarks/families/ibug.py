@@ -1,13 +1,18 @@
-r"""iBUG on XGBoost: the spread of a prediction from the training rows that share most leaves with it.
+r"""iBUG on XGBoost: the variance of a prediction from the training rows that share most leaves with it.
 
 .. math:: A(x, x_i) = \sum_t 1[\text{leaf}_t(x) = \text{leaf}_t(x_i)], \qquad
           y \mid x \sim N(\hat f(x), \gamma s_k^2(x) + \delta)
 
 where :math:`s_k^2` is the variance of the responses of the ``k`` rows of highest affinity ``A``. Rows tied at the k-th
-place share what is left of ``k`` evenly, so that the order of the table does not matter. ``gamma`` and ``delta``, one
+rank share the remaining weight evenly, so that the order of the table does not matter. ``gamma`` and ``delta``, one
 of them at its neutral value, are chosen by the likelihood of held-out rows under a model of the other rows; the final
-model is then fitted on all rows. Written from the paper of Brophy and Lowd (2022): the package of that name cannot be
-built from its release.
+model is then fitted on all rows. This is an implementation of the paper, because the released package cannot be
+built.
+
+References
+----------
+Brophy, J. and Lowd, D. (2022). Instance-based uncertainty estimation for gradient-boosted regression trees. Advances in
+Neural Information Processing Systems 35.
 """
 
 from __future__ import annotations
@@ -33,7 +38,7 @@ RANGES: dict[str, Range] = {
     "max_depth": Integer(3, 10),
 }
 HELD_OUT = 0.1
-"""Share of the rows that calibrate the spread."""
+"""Share of the rows that calibrate the variance."""
 
 _GRID = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
 _MULTIPLES = (1.0, 2.5, 5.0)
@@ -43,7 +48,7 @@ _MULTIPLES = (1.0, 2.5, 5.0)
 class Calibration:
     """``variance -> gamma * max(variance, floor) + delta``.
 
-    ``floor`` is the smallest positive variance among the held-out rows: neighbours that all agree say nothing.
+    ``floor`` is the smallest positive variance among the held-out rows, for neighbours with equal responses.
     """
 
     gamma: float
@@ -72,7 +77,7 @@ def normal_nll(errors: Array, variances: Array) -> float:
 
 @dataclass
 class IBug:
-    """The affinity k-nearest-neighbours law around an XGBoost mean."""
+    """A normal distribution with an XGBoost mean and the variance of the nearest neighbours by affinity."""
 
     k: int
     n_estimators: int
@@ -110,7 +115,7 @@ class IBug:
         return AffinityModel(booster, leaves_of(booster, data), y, n_threads(self.n_jobs))
 
     def sample(self, X: Array, n_samples: int) -> Array:
-        """Draw from the normal laws."""
+        """Draw from the normal distributions."""
         mean, variance = self.mean.predict(X, self.k)
         return normal_samples(mean, np.sqrt(self.calibration(variance)), n_samples, self.seeds.sampler)
 
@@ -161,5 +166,5 @@ FAMILY = Family(
     n_trials=EXTERNAL_TRIALS,
     requires=("xgboost",),
     packages=(distribution(), "numba", "numpy"),
-    sampler="normal law around the mean, affinity k-NN variance",
+    sampler="normal distribution around the mean, affinity k-NN variance",
 )

@@ -21,7 +21,7 @@ PATIENCE = 30
 
 @contextmanager
 def torch_threads(n: int) -> Iterator[None]:
-    """Let PyTorch use ``n`` threads inside the block; the process has its own number back afterwards."""
+    """Let PyTorch use ``n`` threads inside the block; the previous number is restored afterwards."""
     before = torch.get_num_threads()
     torch.set_num_threads(n)
     try:
@@ -106,7 +106,7 @@ def train(
     learning_rate: float,
     generator: torch.Generator,
 ) -> None:
-    """Train in place with AdamW; each member ends with the weights of its own best epoch.
+    """Train in place with AdamW; each member keeps the weights of its best epoch.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def train(
             optimiser.step()
         with torch.inference_mode():
             now = validation_loss()
-        better = now < best_loss  # a loss that is no number is never better
+        better = now < best_loss  # a NaN loss is never better
         if better.any():
             last_improvement = epoch
             best_loss[better] = now[better]

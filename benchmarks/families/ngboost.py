@@ -1,4 +1,4 @@
-"""NGBoost: natural-gradient boosting of the mean and scale of a normal law."""
+"""NGBoost: natural-gradient boosting of the mean and scale of a normal distribution."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RANGES: dict[str, Range] = {
 
 @dataclass
 class NGBoostNormal:
-    """A normal law with NGBoost's location and scale; its base learners, the package's own, use one thread."""
+    """A normal distribution with NGBoost's location and scale. The default base learners use one thread."""
 
     regressor: Any
     seeds: Seeds
@@ -32,18 +32,18 @@ class NGBoostNormal:
         return self
 
     def sample(self, X: Array, n_samples: int) -> Array:
-        """Draw from the normal laws."""
+        """Draw from the normal distributions."""
         distribution = self.regressor.pred_dist(X).params
         return normal_samples(distribution["loc"], distribution["scale"], n_samples, self.seeds.sampler)
 
 
 def build(params: Mapping[str, Any], seeds: Seeds, n_jobs: int) -> Model:
-    """Build the model; ``n_jobs`` is accepted and changes nothing."""
+    """Build the model; ``n_jobs`` has no effect."""
     del n_jobs
     regressor = need("ngboost").NGBRegressor(
         **params,
         Dist=need("ngboost.distns").Normal,
-        # the package's trees break ties by numpy's global generator unless they are given a seed of their own
+        # without a seed the trees break ties by numpy's global generator
         Base=clone(need("ngboost.learners").default_tree_learner).set_params(random_state=seeds.model),
         random_state=seeds.model,
         verbose=False,

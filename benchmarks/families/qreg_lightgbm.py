@@ -1,12 +1,13 @@
 r"""Quantile regression with LightGBM: one booster for each level, rearranged, sampled by the inverse CDF.
 
 The ``K`` levels are :math:`k / (K + 1)`. A row's predictions are sorted, so that quantiles never cross. Between levels
-the quantile function is linear. Below the lowest level and above the highest it is that of a normal law through the
+the quantile function is linear. Below the lowest and above the highest level it is the normal one through the
 outermost quantile and the third from outside,
 
 .. math:: Q(u) = q_1 + \frac{q_3 - q_1}{z(p_3) - z(p_1)} (z(u) - z(p_1)), \qquad z = \Phi^{-1},
 
-which is exact if the law is normal there; the third, because neighbouring boosters' gaps are noisy.
+which is exact if the distribution is normal there. The third quantile is used because gaps between neighbouring
+boosters are noisy.
 """
 
 from __future__ import annotations

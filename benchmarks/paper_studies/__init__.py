@@ -1,1 +1,1 @@
-"""The paper's tables and figures as studies: a YAML file says what is compared, code runs it and judges the claims."""
+"""The paper's tables and figures as studies: YAML files describe them, the code runs them and tests the claims."""

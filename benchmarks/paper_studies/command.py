@@ -1,6 +1,6 @@
-"""Run the studies of the paper's tables and figures, and judge its claims: lines, tables, figures and docs/paper.md.
+"""Run the studies of the paper's tables and figures and test its claims: lines, tables, figures and docs/paper.md.
 
-What has a line is kept, so that the same command goes on after an interruption.
+Units that have a line are not run again, so you can run the same command again after an interruption.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.datasets import add_data_dir, data_directory
+from benchmarks.dispatch import cores, dispatch
 from benchmarks.layout import QUICK, ResultsError
 from benchmarks.paper_studies.documents import write_document, write_study
 from benchmarks.paper_studies.pages import finished
 from benchmarks.paper_studies.reader import no_such
 from benchmarks.paper_studies.schema import STUDIES, Study, load_studies
-from benchmarks.paper_studies.stand_ins import CT
+from benchmarks.paper_studies.study_tables import CT
 from benchmarks.paper_studies.work import RESULTS, Report, Settings, Task, perform, tasks_of
 from benchmarks.protocol import EVALUATION_FOLDS
 from benchmarks.selection import table_names
-from benchmarks.spread import cores, spread
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folds", "--seeds", nargs="+", type=int, choices=EVALUATION_FOLDS, metavar="FOLD")
     parser.add_argument("--jobs", type=int, help="processes, each with one fold of a data set (default: 1)")
     parser.add_argument("--threads", type=int, default=1, help="of each fit (default: 1)")
-    parser.add_argument("--minutes-total", type=float, help="begin no unit after this time; the next run goes on")
-    parser.add_argument("--force", action="store_true", help="make lines again that are there")
+    parser.add_argument("--minutes-total", type=float, help="start no unit after this time; the next run continues")
+    parser.add_argument("--force", action="store_true", help="measure units again that have a line")
     parser.add_argument("--results-dir", type=Path, help="directory of the lines and tables")
     parser.add_argument("--studies-dir", type=Path, default=STUDIES, help="directory of the study files")
     parser.add_argument("--no-figures", action="store_true", help="write only tables, which needs no matplotlib")
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Run what is asked for and write the tables of what is there."""
+    """Run the chosen studies and write the tables of all lines."""
     results_dir = args.results_dir or (QUICK / "paper" if args.quick else RESULTS)
     if args.pages:
         write_pages(args, results_dir)
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
         paths = write_study(study, results_dir, not args.no_figures)
         print(paths[0])
         for claim, outcome in finished(study, results_dir).outcomes():
-            print(f"  {outcome.verdict.upper():>14}  {claim.claim}\n                  {outcome.numbers}")
+            print(f"  {outcome.finding.upper():>14}  {claim.claim}\n                  {outcome.numbers}")
     if bad:
         raise ResultsError(f"no line of {len(bad)} units: {'; '.join(map(str, bad))}.")
 
@@ -84,7 +84,7 @@ def work(args: argparse.Namespace, studies: list[Study], results_dir: Path) -> l
     """Do all tasks and return the units that failed."""
     from diffgbm import warmup
 
-    warmup()  # compiling is no part of anybody's time
+    warmup()  # compile first, so that no unit's time includes it
     jobs = args.jobs or (cores() if args.quick else 1)
     settings = Settings(
         results_dir=results_dir,
@@ -108,7 +108,7 @@ def work(args: argparse.Namespace, studies: list[Study], results_dir: Path) -> l
         bad.extend(Report(s.name, task.data_set, task.fold, "failed", "its process died", 0.0) for s in task.studies)
 
     try:
-        left = spread(
+        left = dispatch(
             tasks,
             partial(perform, settings),
             done,
@@ -118,14 +118,14 @@ def work(args: argparse.Namespace, studies: list[Study], results_dir: Path) -> l
             stop=settings.is_over,
         )
     except KeyboardInterrupt:
-        raise ResultsError("interrupted; the same command goes on from here.") from None
+        raise ResultsError("interrupted; run the same command to continue.") from None
     if left:
-        print(f"time is over; {len(left)} tasks were not begun", file=sys.stderr)
+        print(f"time is over; {len(left)} tasks were not started", file=sys.stderr)
     return bad
 
 
 def write_pages(args: argparse.Namespace, results_dir: Path) -> None:
-    """Write every study's page and ``paper.md`` from the lines that are there."""
+    """Write every study's page and ``paper.md`` from the lines."""
     studies = load_studies(None, args.studies_dir)
     if args.quick:
         studies = [study.quickly() for study in studies]

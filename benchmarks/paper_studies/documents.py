@@ -1,4 +1,4 @@
-"""What is written from lines: a page for each study in Markdown and LaTeX, its figure, and the page of all claims."""
+"""Pages from recorded lines: one for each study in Markdown and LaTeX, its figure, and the page of all claims."""
 
 from __future__ import annotations
 
@@ -17,27 +17,26 @@ DOCS = ROOT / "docs"
 INTRODUCTION = """\
 # The paper, table by table
 
-Every table and figure of the paper has a study here: a file in `benchmarks/studies` that says what is compared, what
-the paper found, and by which rule each of its claims is decided from our own lines. Nothing on this page is written
-by hand but the paragraphs "Here" and "Discussion"; it is made by
+Every table and figure of the paper has a study: a file in `benchmarks/studies` that describes the comparison, the
+paper's results, and the rule that tests each of its claims on our measurements. This page is generated, except for the
+paragraphs "Here" and "Discussion", by
 
 ```
-python -m benchmarks study all            # goes on where it was interrupted
+python -m benchmarks study all            # continues after an interruption
 python -m benchmarks study --pages        # tables, figures and this page from the lines
 ```
 
-**Verdicts.** A claim HOLDS if the paired test that its rule names finds the claimed difference at the 5% level (or if
-the confidence interval lies within the tolerance, for claims that two things are equal); it DOES NOT HOLD if the test
-finds the opposite; WITHIN NOISE is everything else: our data do not decide. Pairs are data sets and folds unless a
-rule says otherwise. A verdict marked "stand-in" was reached on generated data, because the full CT slices were not at
-hand: it says how the method behaves on such a table, not whether the paper is right about its own. In tables our number
-comes first and the paper's follows in parentheses.
+**Results of claims.** A claim HOLDS if the paired test of its rule finds the claimed difference at the 5% level (or,
+for claims of equality, if the confidence interval lies within the tolerance). It DOES NOT HOLD if the test finds the
+opposite. Otherwise the result is WITHIN NOISE: our data do not decide. Pairs are data sets and folds unless a rule
+says otherwise. A result marked "substitute table" comes from generated data, because the full CT slices file was not
+available: it shows how the method behaves on such a table and does not test the paper's own numbers. Tables show our
+number first and the paper's in parentheses.
 
-**What differs from the paper throughout.** The paper's numbers average its ten (or eleven) data sets at their full
-size; ours average those named below each table, large ones cut down to 1,000 rows, so that levels differ and only
-differences between rows of one table should be compared. Times are seconds of one thread with this library's collapsed
-trees, which sample orders of magnitude faster than LightGBM's own prediction: where the paper's claim is about
-sampling time, what is left of it is what this engine leaves of it.
+**Differences from the paper.** The paper averages ten (or eleven) data sets at full size. We average the data sets
+named below each table, with large ones cut to 1,000 rows. Levels therefore differ; compare only differences between
+rows of one table. Times are seconds of one thread with this library's engine, which samples orders of magnitude faster
+than LightGBM's prediction, so claims about sampling time are tests of this engine.
 """
 
 
@@ -56,7 +55,7 @@ def write_study(study: Study, results_dir: Path, with_figures: bool = True) -> l
 
 
 def write_document(studies: Sequence[Study], results_dir: Path, docs: Path = DOCS) -> Path:
-    """Write ``paper.md``: every claim with its verdict, then every study; figures are copied beside it."""
+    """Write ``paper.md``: every claim with its result, then every study; figures are copied beside it."""
     every = [finished(study, results_dir) for study in studies]
     parts = [INTRODUCTION, _summary(every)]
     static = docs / "_static"
@@ -73,16 +72,16 @@ def write_document(studies: Sequence[Study], results_dir: Path, docs: Path = DOC
 
 
 def _summary(every: Sequence[Finished]) -> str:
-    found = counts(every)
-    total = sum(found.values())
-    told = ", ".join(f"{number} {verdict}" for verdict, number in sorted(found.items(), key=lambda item: -item[1]))
+    actual = counts(every)
+    total = sum(actual.values())
+    listed = ", ".join(f"{number} {finding}" for finding, number in sorted(actual.items(), key=lambda item: -item[1]))
     lines = [
         "## All claims",
-        f"{total} claims: {told}.",
-        "| Study | Claim | Verdict |\n| :--- | :--- | :--- |\n"
+        f"{total} claims: {listed}.",
+        "| Study | Claim | Result |\n| :--- | :--- | :--- |\n"
         + "\n".join(
             f"| [{done.study.name}](#{_anchor(done.study)}) | {escape_markdown(claim.claim)} | "
-            f"{outcome.verdict.upper()}{done.on} |"
+            f"{outcome.finding.upper()}{done.on} |"
             for done in every
             for claim, outcome in done.outcomes()
         ),
@@ -96,7 +95,7 @@ def _anchor(study: Study) -> str:
 
 def _section(done: Finished, picture: bool) -> str:
     study = done.study
-    # the page's own headings go down two levels, below the one of this section
+    # headings of the page move two levels down, below that of this section
     body = markdown(page_of(done)).split("\n", 1)[1].replace("\n## ", "\n### ")
     parts = [
         f"({_anchor(study)})=\n## {escape_markdown(study.title)}",

@@ -23,7 +23,7 @@ from diffgbm import DiffGBM
 from diffgbm.diffusion.recipe import NAMED
 
 SAMPLER = ("sampler_method", "n_steps", "pf_ode", "velocity_stochasticity", "velocity_stochasticity_schedule")
-"""Arguments that are no part of a fit."""
+"""Arguments that do not affect a fit."""
 
 SURFACE = (
     "n_estimators",
@@ -35,7 +35,7 @@ SURFACE = (
     "subsample_freq",
     "max_bin",
 )
-"""LightGBM's parameters that the paper tunes; what else a tuned family has defines it."""
+"""LightGBM parameters that the paper tunes; the other parameters define the family."""
 
 
 def surface_of(data_set: str, family: str | None, root: Path = PROTOCOL) -> dict[str, Any] | None:
@@ -45,36 +45,36 @@ def surface_of(data_set: str, family: str | None, root: Path = PROTOCOL) -> dict
 
 
 def params_of(study: Study, model: Model, surface: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a model's arguments: its recipe, the study's base, what was tuned, its own, and what is fixed."""
+    """Return a model's arguments, by increasing precedence: recipe, base, tuned, model, fixed."""
     if model.recipe is None:
         return dict(model.params)
     return {**NAMED[model.recipe], **study.base, **(surface or {}), **model.params, **study.fixed}
 
 
 def sampler_of(arm: Arm, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of ``sample``: the recipe's own, and the arm's above them."""
-    own = {name: params[name] for name in SAMPLER if params.get(name) is not None}
+    """Return the arguments of ``sample``: those of the recipe, overridden by those of the arm."""
+    kept = {name: params[name] for name in SAMPLER if params.get(name) is not None}
     if arm.sampler.get("velocity_stochasticity"):
-        own.pop("pf_ode", None)
-    return {**own, **arm.sampler}
+        kept.pop("pf_ode", None)
+    return {**kept, **arm.sampler}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a unit is made of: parameters of each model, whether they were tuned, and the sampler of each arm."""
+    """Resolved settings of a unit: parameters of each model, whether they were tuned, and the sampler of each arm."""
 
     params: Mapping[str, Mapping[str, Any]]
     tuned: tuple[str, ...]
     samplers: Mapping[str, Mapping[str, Any]]
 
     def digest(self, **beside: Any) -> str:
-        """Return a short hash of all this, and of what else decides the numbers."""
+        """Return a short hash of these settings and of everything else that affects the numbers."""
         content = json.dumps([self.params, self.samplers, beside], sort_keys=True, default=str)
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def plan_of(study: Study, data_set: str, root: Path = PROTOCOL) -> Plan:
-    """Resolve a study for a data set; models whose packages are not installed are left out."""
+    """Resolve a study for a data set; models whose packages are not installed are skipped."""
     surfaces = {name: surface_of(data_set, model.tuned, root) for name, model in study.models.items()}
     there = {name: m for name, m in study.models.items() if m.family is None or FAMILIES[m.family].available()}
     params = {name: params_of(study, model, surfaces[name]) for name, model in there.items()}
@@ -87,7 +87,7 @@ def plan_of(study: Study, data_set: str, root: Path = PROTOCOL) -> Plan:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A model and what its fit cost."""
+    """A model and the cost of its fit."""
 
     model: Any
     seconds: float
@@ -96,7 +96,7 @@ class Fitted:
 
 @dataclass
 class Bench:
-    """One fold of a table, and the models that were fitted on it so far."""
+    """One fold of a table, and the models fitted on it so far."""
 
     part: Fold
     streams: Seeds
@@ -105,20 +105,22 @@ class Bench:
 
     @classmethod
     def at(cls, part: Fold, fold: int, threads: int = 1) -> Bench:
-        """Return the empty bench of a fold."""
+        """Return the bench of a fold, without models."""
         return cls(part, seeds(fold), threads)
 
     def fit(self, model: Model, params: Mapping[str, Any]) -> Fitted:
-        """Fit a model unless an equal one is there; the sampler makes no difference."""
-        own = {name: value for name, value in params.items() if name not in SAMPLER}
-        built = self._build(model, own)
-        # a default that is written out is the same model as one that is not
-        full = built.get_params(deep=False) if isinstance(built, DiffGBM) else own
+        """Fit a model unless an equal one exists; the sampler does not matter."""
+        kept = {name: value for name, value in params.items() if name not in SAMPLER}
+        built = self._build(model, kept)
+        # an explicit default gives the same model as an omitted one
+        full = built.get_params(deep=False) if isinstance(built, DiffGBM) else kept
         key = json.dumps([model.family, full], sort_keys=True, default=str)
         if key not in self.fitted:
             started = time.process_time()
             built.fit(self.part.X_train, self.part.y_train)
-            built.sample(self.part.X_test[:1], 1)  # what is prepared once for a model is no part of sampling
+            built.sample(
+                self.part.X_test[:1], 1
+            )  # a first call prepares the engine, so that the sampling time does not include it
             rounds = float(np.mean(built.n_iterations_)) if isinstance(built, DiffGBM) else np.nan
             self.fitted[key] = Fitted(built, time.process_time() - started, rounds)
         return self.fitted[key]
@@ -129,21 +131,21 @@ class Bench:
         return DiffGBM(**params, seed=self.streams.model, n_jobs=self.threads)
 
     def measure(self, fitted: Fitted, sampler: Mapping[str, Any], n_samples: int) -> dict[str, float]:
-        """Sample and score one arm, in the response's own units."""
+        """Sample and score one arm, in the units of the response."""
         seed = {"seed": self.streams.sampler} if isinstance(fitted.model, DiffGBM) else {}
         started = time.process_time()
         samples = np.asarray(fitted.model.sample(self.part.X_test, n_samples, **seed, **sampler))
         seconds = time.process_time() - started
         if not np.all(np.isfinite(samples)):
             raise ValueError(f"{np.mean(~np.isfinite(samples)):.2%} of the samples are not finite.")
-        found = scores(
+        result = scores(
             self.part.response.restore(samples), self.part.y_test, self.part.response.restore(self.part.y_train)
         )
-        return cell_of(found, fitted.seconds, seconds, fitted.rounds)
+        return cell_of(result, fitted.seconds, seconds, fitted.rounds)
 
 
 def measure_arms(study: Study, plan: Plan, bench: Bench) -> dict[str, dict[str, float]]:
-    """Return the numbers of every arm whose model can be had."""
+    """Return the numbers of every arm whose model is available."""
     return {
         arm.name: bench.measure(
             bench.fit(study.models[arm.model], plan.params[arm.model]), plan.samplers[arm.name], study.n_samples

@@ -1,4 +1,4 @@
-"""What a table of models can show: how a measure is read from a line, and how it is written."""
+"""Measures of model tables: how each is read from a line and formatted."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ KEPT = (
     "iqr_mace_90",
     "iqr_mace_95",
 )
-"""Scores that a line keeps as they are."""
+"""Scores that a line stores unchanged."""
 
 
 def cell_of(scores: Mapping[str, Any], fit_seconds: float, sample_seconds: float, rounds: float) -> dict[str, float]:

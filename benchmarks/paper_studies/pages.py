@@ -1,4 +1,4 @@
-"""A study as a page: a table with the paper's numbers beside ours, paired tests, and the verdict on every claim."""
+"""A study as a page: a table with the paper's numbers beside ours, paired tests, and the result of every claim."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ class Finished:
 
     @property
     def on(self) -> str:
-        """What has to be said beside a verdict: that it is not about the paper's own data."""
-        return " (stand-in)" if any("STAND-IN" in (line.get("note") or "") for line in self.lines) else ""
+        """Remark for results that come from a substitute table."""
+        return (
+            " (substitute table)" if any("SUBSTITUTE TABLE" in (line.get("note") or "") for line in self.lines) else ""
+        )
 
     def outcomes(self) -> list[tuple[Claim, Outcome]]:
         """Decide every claim."""
@@ -44,10 +46,10 @@ class Finished:
 
 def finished(study: Study, results_dir: object) -> Finished:
     """Read the lines of a study: those of its data sets and folds, in their order."""
-    found = records.latest(lines_path(results_dir, study.name), KEY)  # type: ignore[arg-type]
+    result = records.latest(lines_path(results_dir, study.name), KEY)  # type: ignore[arg-type]
     names = study.data_sets if study.kind == "models" else (COMPUTED_DATA,)
     order = [(name, fold) for name in names for fold in study.folds]
-    return Finished(study, tuple(found[key] for key in order if key in found))
+    return Finished(study, tuple(result[key] for key in order if key in result))
 
 
 def page_of(done: Finished) -> Page:
@@ -87,12 +89,12 @@ def _column(shown: Shown) -> Column:
 def _notes(done: Finished) -> list[str]:
     study, lines = done.study, done.lines
     if not lines:
-        return ["Nothing is measured yet."]
+        return ["No measurements yet."]
     if study.kind != "models":
         return [f"Computed; seeds {', '.join(str(line['fold']) for line in lines)}."]
     folds = sorted({line["fold"] for line in lines})
     names = list(dict.fromkeys(line["data_set"] for line in lines))
-    said = [
+    notes = [
         f"Means over the folds of each of {len(names)} data sets, then over these: {', '.join(names)}. "
         f"Test folds {', '.join(map(str, folds))} of six, {lines[0]['n_samples']} samples a row, {len(lines)} units."
     ]
@@ -100,20 +102,20 @@ def _notes(done: Finished) -> list[str]:
     for line in lines:
         if line.get("note") and line["data_set"] not in by_note.get(line["note"], []):
             by_note.setdefault(line["note"], []).append(line["data_set"])
-    said += [f"{', '.join(who)}: {note}." for note, who in by_note.items()]
+    notes += [f"{', '.join(who)}: {note}." for note, who in by_note.items()]
     if any(model.tuned for model in study.models.values()):
         tuned = list(dict.fromkeys(line["data_set"] for line in lines if line.get("tuned")))
         rest = [name for name in names if name not in tuned]
-        said.append(
+        notes.append(
             f"LightGBM parameters tuned by this repository's protocol: {', '.join(tuned) or 'none'}; "
             f"the study's fixed ones: {', '.join(rest) or 'none'}."
         )
     timed = sum(all("sample_seconds" in cell for cell in line["arms"].values()) for line in lines)
     if any(shown.measure == "sample_seconds" for shown in study.columns) and timed < len(lines):
-        said.append(f"Sampling times of {timed} of {len(lines)} units; those of the others were not comparable.")
+        notes.append(f"Sampling times of {timed} of {len(lines)} units; those of the others were not comparable.")
     if any(shown.measure.endswith("_seconds") for shown in study.columns):
-        said.append("Seconds are of one thread's processor time, and not comparable with the paper's machine.")
-    return said
+        notes.append("Seconds are of one thread's processor time, and not comparable with the paper's machine.")
+    return notes
 
 
 def _paired(done: Finished) -> Table:
@@ -138,23 +140,23 @@ def _paired_row(pair: Paired, results: Results) -> tuple[Entry, ...]:
     if not len(d):
         nothing = Number(math.nan)
         return (*head, Number(math.nan, paper.get("difference")), MISSING, _STATISTIC[pair.test], nothing, nothing)
-    found = paired_test(d, pair.test)
+    result = paired_test(d, pair.test)
     wins = f" ({paper['lower']:g} of {paper['pairs']:g})" if "lower" in paper else ""
     return (
         *head,
-        Number(found.difference, paper.get("difference")),
-        f"{found.lower} of {found.n}{wins}",
+        Number(result.difference, paper.get("difference")),
+        f"{result.lower} of {result.n}{wins}",
         _STATISTIC[pair.test],
-        Number(found.statistic, paper.get("statistic")),
-        Number(found.p_two_sided, paper.get("p_value")),
+        Number(result.statistic, paper.get("statistic")),
+        Number(result.p_two_sided, paper.get("p_value")),
     )
 
 
 def claims_table(done: Finished) -> Table:
-    """Return the claims, what the paper says, what was found here, and the verdict."""
-    columns = tuple(Column(header, align="l") for header in ("Claim", "Paper", "Here", "Verdict"))
+    """Return the claims, what the paper says, our numbers, and the result."""
+    columns = tuple(Column(header, align="l") for header in ("Claim", "Paper", "Here", "Result"))
     rows = tuple(
-        (claim.claim, claim.paper, outcome.numbers, outcome.verdict.upper() + done.on)
+        (claim.claim, claim.paper, outcome.numbers, outcome.finding.upper() + done.on)
         for claim, outcome in done.outcomes()
     )
     return Table(f"{done.study.name}_claims", "Claims", columns, rows)
@@ -168,6 +170,6 @@ def as_latex(page: Page) -> str:
 
 
 def counts(all_done: Sequence[Finished]) -> dict[str, int]:
-    """Count the verdicts of all studies."""
-    found = [outcome.verdict for done in all_done for _, outcome in done.outcomes()]
-    return {verdict: found.count(verdict) for verdict in dict.fromkeys(found)}
+    """Count the results of all claims."""
+    findings = [outcome.finding for done in all_done for _, outcome in done.outcomes()]
+    return {finding: findings.count(finding) for finding in dict.fromkeys(findings)}

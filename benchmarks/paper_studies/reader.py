@@ -1,4 +1,4 @@
-"""A strict reader: plain values into frozen dataclasses, every complaint with its place and what is accepted there."""
+"""A strict reader: plain values into frozen dataclasses, every error names its location and the accepted values."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _PLAIN: dict[type, str] = {str: "text", int: "a whole number", float: "a number"
 
 
 class StudyError(ResultsError):
-    """A study file that cannot be used; the message says where and why."""
+    """A study file is invalid; the message says where and why."""
 
 
 def complaint(where: str, what: str) -> StudyError:
-    """Return the error for a place in a file."""
+    """Return the error for a location in a file."""
     return StudyError(f"{where}: {what}")
 
 
@@ -42,9 +42,9 @@ def read_as(kind: Any, value: Any, where: str) -> Any:
         ``str``, ``int``, ``float``, ``bool``, ``Any``, a ``Literal``, ``X | None``, ``tuple[X, ...]``,
         ``Mapping[str, X]`` or a dataclass of these.
     value : object
-        What the file says.
+        The value from the file.
     where : str
-        The place, for complaints.
+        Location, for error messages.
     """
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if kind is Any:
@@ -71,17 +71,17 @@ def read_as(kind: Any, value: Any, where: str) -> Any:
 
 def read_dataclass(kind: type[Value], value: Any, where: str) -> Value:
     """Read a mapping as a dataclass: no other keys, and all that have no default."""
-    given = _mapping(value, where)
+    entries = _mapping(value, where)
     hints, fields = typing.get_type_hints(kind), dataclasses.fields(kind)  # type: ignore[arg-type]
     names = [field.name for field in fields]
-    for name in given:
+    for name in entries:
         if name not in names:
             raise no_such(where, "the key", name, names)
     for field in fields:
         needed = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        if needed and field.name not in given:
+        if needed and field.name not in entries:
             raise complaint(where, f"the key {field.name!r} is missing.")
-    return kind(**{name: read_as(hints[name], item, f"{where}.{name}") for name, item in given.items()})
+    return kind(**{name: read_as(hints[name], item, f"{where}.{name}") for name, item in entries.items()})
 
 
 def _mapping(value: Any, where: str) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _mapping(value: Any, where: str) -> dict[str, Any]:
 
 
 def _plain(kind: type, value: Any, where: str) -> Any:
-    # a bool is an int to Python and a whole number a float to a reader: the one is a slip, the other is meant
+    # reject a bool where an int is expected, accept an int where a float is expected
     good = isinstance(value, kind) or (kind is float and isinstance(value, int))
     if not good or (isinstance(value, bool) and kind is not bool):
         raise complaint(where, f"expected {_PLAIN[kind]}; got {value!r}.")

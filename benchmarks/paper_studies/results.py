@@ -16,12 +16,12 @@ from diffgbm._util.types import Array
 Place = tuple[str, int]
 """Data set and fold."""
 COMPUTED_DATA = "computed"
-"""What stands for a data set in lines of studies that have none."""
+"""Data set name in the lines of computed studies."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """What a study has measured.
+    """Measurements of a study.
 
     Attributes
     ----------
@@ -56,8 +56,8 @@ class Results:
             return math.nan
         if measure in ("rel_crps", "raw_wins"):
             best = min(cell["crps"] for cell in cells.values())
-            own = cells[arm]["crps"]
-            return own / best if measure == "rel_crps" else float(own == best)
+            crps = cells[arm]["crps"]
+            return crps / best if measure == "rel_crps" else float(crps == best)
         known = MEASURES.get(measure)
         value = known.of(cells[arm]) if known and known.of else cells[arm].get(measure, math.nan)
         return float(value) if isinstance(value, (int, float)) else math.nan
@@ -69,10 +69,10 @@ class Results:
         """
         if measure in ("rel_crps", "raw_wins"):
             return {name: self._beside_best(name, arm, measure) for name in self.data_sets}
-        found = {
+        result = {
             name: [self.at(place, arm, measure) for place in self.lines if place[0] == name] for name in self.data_sets
         }
-        return {name: mean_of(values) for name, values in found.items()}
+        return {name: mean_of(values) for name, values in result.items()}
 
     def _beside_best(self, data_set: str, arm: str, measure: str) -> float:
         places = [place for place in self.lines if place[0] == data_set]
@@ -92,17 +92,17 @@ class Results:
 
     def values(self, arm: str, measure: str) -> Array:
         """Return the numbers of all units that have one, (n,)."""
-        found = [self.at(place, arm, measure) for place in self.lines]
-        return np.array([value for value in found if not math.isnan(value)])
+        result = [self.at(place, arm, measure) for place in self.lines]
+        return np.array([value for value in result if not math.isnan(value)])
 
     def pairs(self, left: str, right: str, measure: str, over: str = "folds") -> tuple[Array, Array]:
         """Return the numbers of two arms at the units (``folds``) or ``data_sets`` that have both."""
         if over == "data_sets":
             a, b = self.by_data_set(left, measure), self.by_data_set(right, measure)
-            found = [(a[name], b[name]) for name in self.data_sets]
+            result = [(a[name], b[name]) for name in self.data_sets]
         else:
-            found = [(self.at(place, left, measure), self.at(place, right, measure)) for place in self.lines]
-        kept = np.array([pair for pair in found if not any(map(math.isnan, pair))]).reshape(-1, 2)
+            result = [(self.at(place, left, measure), self.at(place, right, measure)) for place in self.lines]
+        kept = np.array([pair for pair in result if not any(map(math.isnan, pair))]).reshape(-1, 2)
         return kept[:, 0], kept[:, 1]
 
     def curve(self, arm: str, name: str) -> list[float]:
@@ -114,20 +114,20 @@ class Results:
 
     def mean_curve(self, arm: str, name: str) -> Array:
         """Return the mean of a list over the units, element by element."""
-        found = [cells[arm][name] for cells in self.lines.values() if arm in cells and name in cells[arm]]
-        return np.mean(found, axis=0) if found else np.empty(0)
+        result = [cells[arm][name] for cells in self.lines.values() if arm in cells and name in cells[arm]]
+        return np.mean(result, axis=0) if result else np.empty(0)
 
 
 def mean_of(values: Sequence[float]) -> float:
     """Return the mean of the numbers that are there; NaN if none is."""
-    found = [value for value in values if not math.isnan(value)]
-    return float(np.mean(found)) if found else math.nan
+    result = [value for value in values if not math.isnan(value)]
+    return float(np.mean(result)) if result else math.nan
 
 
 def best_of(arms: Sequence[str], value: Callable[[str], float], end: str) -> str | None:
     """Return the arm with the best finite value."""
-    found = {arm: value(arm) for arm in arms}
-    finite = {arm: number for arm, number in found.items() if math.isfinite(number)}
+    result = {arm: value(arm) for arm in arms}
+    finite = {arm: number for arm, number in result.items() if math.isfinite(number)}
     if not finite:
         return None
     return (max if end == "max" else min)(finite, key=finite.__getitem__)

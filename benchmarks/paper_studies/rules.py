@@ -1,8 +1,8 @@
-"""Rules that decide a claim of the paper from measured lines: it holds, it does not hold, or it is within noise.
+"""Rules that test a claim of the paper on measured lines: it holds, it does not hold, or it is within noise.
 
-Every rule is a frozen dataclass that a study file writes down, with ``decide(results)``. A difference counts if a
-paired test says so at ``alpha``: in the claimed direction the claim holds, in the other it does not hold, and
-otherwise the numbers do not decide.
+Every rule is a frozen dataclass that a study file fills in, with ``decide(results)``. If a paired test is significant
+at level ``alpha`` in the claimed direction, the claim holds; in the opposite direction it does not hold; otherwise it
+is within noise.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from scipy import stats
 from benchmarks.paper_studies.results import Results, best_of
 from diffgbm._util.types import Array
 
-Verdict = Literal["holds", "does not hold", "within noise", "not measured"]
+Finding = Literal["holds", "does not hold", "within noise", "not measured"]
 Test = Literal["wilcoxon", "t", "sign", "exact"]
 Over = Literal["folds", "data_sets"]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A verdict and the numbers it rests on, in words."""
+    """The result of a claim, and the numbers behind it as text."""
 
-    verdict: Verdict
+    finding: Finding
     numbers: str
 
 
 class Rule(Protocol):
-    """What decides."""
+    """Interface of a rule."""
 
     def uses(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Arms and measures it needs."""
+        """Arms and measures that the rule reads."""
         ...
 
     def decide(self, results: Results) -> Outcome:
-        """Judge."""
+        """Test the claim."""
         ...
 
 
@@ -81,16 +81,16 @@ def _one_sided(d: Array, test: Test, alternative: str) -> tuple[float, float]:
     with warnings.catch_warnings():  # few or tied pairs: the p-value is then the exact or the corrected one
         warnings.simplefilter("ignore")
         if test == "wilcoxon":
-            found = stats.wilcoxon(d, alternative=alternative)
-            return float(found.statistic), float(found.pvalue)
+            result = stats.wilcoxon(d, alternative=alternative)
+            return float(result.statistic), float(result.pvalue)
         if test == "sign":
             up, n = int(np.sum(d > 0.0)), int(np.sum(d != 0.0))
             return float(up), float(stats.binomtest(up, n, 0.5, alternative=alternative).pvalue)
-        if np.ptp(d) == 0.0:  # no spread: the t statistic is infinite
+        if np.ptp(d) == 0.0:  # zero variance: the t statistic is infinite
             sign = float(np.sign(d[0]))
             return sign * np.inf, float(sign > 0.0) if alternative == "less" else float(sign < 0.0)
-        found = stats.ttest_1samp(d, 0.0, alternative=alternative)
-        return float(found.statistic), float(found.pvalue)
+        result = stats.ttest_1samp(d, 0.0, alternative=alternative)
+        return float(result.statistic), float(result.pvalue)
 
 
 def interval(values: Array, alpha: float, exact: bool = False) -> tuple[float, float]:
@@ -110,12 +110,12 @@ def differences(results: Results, left: str, right: str, measure: str, over: str
     return (a - b) / b if relative else a - b
 
 
-def _judged(test: PairedTest, claimed: str, alpha: float) -> Verdict:
+def _finding_of(test: PairedTest, claimed: str, alpha: float) -> Finding:
     good, bad = (test.p_less, test.p_greater) if claimed == "less" else (test.p_greater, test.p_less)
     return "holds" if good < alpha else "does not hold" if bad < alpha else "within noise"
 
 
-def _told(
+def _numbers_of(
     test: PairedTest, kind: Test, left: str, right: str, measure: str, results: Results, p: str, relative: bool = False
 ) -> str:
     means = results.mean(left, measure), results.mean(right, measure)
@@ -144,15 +144,15 @@ class Compare:
         return (self.left, self.right), (self.measure,)
 
     def decide(self, results: Results) -> Outcome:
-        """Judge by the one-sided p-values."""
+        """Test by the one-sided p-values."""
         d = differences(results, self.left, self.right, self.measure, self.over, self.relative)
         if not len(d):
             return UNMEASURED
-        found = paired_test(d, self.test)
-        # the direction that the numbers point to, which is what decides
-        p = f"one-sided p = {min(found.p_less, found.p_greater):.2g}"
-        numbers = _told(found, self.test, self.left, self.right, self.measure, results, p, self.relative)
-        return Outcome(_judged(found, self.rule, self.alpha), numbers)
+        result = paired_test(d, self.test)
+        # of the direction in which the numbers point
+        p = f"one-sided p = {min(result.p_less, result.p_greater):.2g}"
+        numbers = _numbers_of(result, self.test, self.left, self.right, self.measure, results, p, self.relative)
+        return Outcome(_finding_of(result, self.rule, self.alpha), numbers)
 
 
 @dataclass(frozen=True)
@@ -236,10 +236,10 @@ class Indistinguishable:
         d = differences(results, self.left, self.right, self.measure, self.over, False)
         if not len(d):
             return UNMEASURED
-        found = paired_test(d, self.test)
-        p = f"two-sided p = {found.p_two_sided:.2g}"
-        numbers = _told(found, self.test, self.left, self.right, self.measure, results, p)
-        return Outcome("does not hold" if found.p_two_sided < self.alpha else "holds", numbers)
+        result = paired_test(d, self.test)
+        p = f"two-sided p = {result.p_two_sided:.2g}"
+        numbers = _numbers_of(result, self.test, self.left, self.right, self.measure, results, p)
+        return Outcome("does not hold" if result.p_two_sided < self.alpha else "holds", numbers)
 
 
 @dataclass(frozen=True)
@@ -265,10 +265,10 @@ class Between:
         low, high = interval(values, self.alpha, results.computed)
         inside, outside = self.low <= low and high <= self.high, high < self.low or low > self.high
         around = f" [{low:.4g}, {high:.4g}]" if high > low else ""
-        numbers = f"{self.arm}: {self.measure} {np.mean(values):.4g}{around}, asked: {self._asked()}"
+        numbers = f"{self.arm}: {self.measure} {np.mean(values):.4g}{around}, required: {self._required()}"
         return Outcome("holds" if inside else "does not hold" if outside else "within noise", numbers)
 
-    def _asked(self) -> str:
+    def _required(self) -> str:
         if np.isinf(self.low):
             return f"at most {self.high:g}"
         return f"at least {self.low:g}" if np.isinf(self.high) else f"{self.low:g} to {self.high:g}"
@@ -293,19 +293,20 @@ class NotDominated:
         """Does not hold if one dominates and a test confirms a gain; within noise if one does by its means only."""
         if not all(len(results.values(arm, self.measures[0])) for arm in (self.arm, *self.others)):
             return UNMEASURED
-        said, verdict = [], "holds"
+        finding: Finding = "holds"
+        dominating: list[str] = []
         for other in self.others:
-            own = [results.mean(self.arm, measure) for measure in self.measures]
+            ours = [results.mean(self.arm, measure) for measure in self.measures]
             theirs = [results.mean(other, measure) for measure in self.measures]
-            if all(b <= a for a, b in zip(own, theirs, strict=True)) and theirs != own:
+            if all(b <= a for a, b in zip(ours, theirs, strict=True)) and theirs != ours:
                 tests = [
                     paired_test(differences(results, other, self.arm, measure, "folds", False), self.test)
                     for measure in self.measures
                 ]
                 confirmed = any(test.p_less < self.alpha for test in tests)
-                verdict = "does not hold" if confirmed or verdict == "does not hold" else "within noise"
-                said.append(f"{other} is no worse in all of {', '.join(self.measures)}")
-        return Outcome(verdict, "; ".join(said) or "each of the others is worse in at least one measure")  # type: ignore[arg-type]
+                finding = "does not hold" if confirmed or finding == "does not hold" else "within noise"
+                dominating.append(f"{other} is no worse in all of {', '.join(self.measures)}")
+        return Outcome(finding, "; ".join(dominating) or "each of the others is worse in at least one measure")
 
 
 RULES: dict[str, type] = {
@@ -321,9 +322,9 @@ RULES: dict[str, type] = {
 
 
 def decide_all(rules: tuple[Rule, ...], results: Results) -> Outcome:
-    """Decide a claim of several rules: one that fails fails all, one that is within noise leaves it open."""
+    """Combine several rules: all must hold; one that does not hold decides, else one within noise."""
     outcomes = [rule.decide(results) for rule in rules]
-    verdicts = [outcome.verdict for outcome in outcomes]
-    order: tuple[Verdict, ...] = ("not measured", "does not hold", "within noise", "holds")
-    verdict = next(v for v in order if v in verdicts)
-    return Outcome(verdict, "; ".join(outcome.numbers for outcome in outcomes))
+    findings = [outcome.finding for outcome in outcomes]
+    order: tuple[Finding, ...] = ("not measured", "does not hold", "within noise", "holds")
+    finding = next(v for v in order if v in findings)
+    return Outcome(finding, "; ".join(outcome.numbers for outcome in outcomes))

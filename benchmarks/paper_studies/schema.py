@@ -1,4 +1,4 @@
-"""What a study file may say, and the checks that need more than one of its lines."""
+"""Schema of a study file, and checks across its entries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMPUTED = ("toy_geometry", "histogram_bins", "endpoint_gain", "conditioning")
 
 @dataclass(frozen=True)
 class Source:
-    """Where a study is in the paper, and what it was run on there."""
+    """Location of a study in the paper, and the paper's setting."""
 
     where: str
     label: str
@@ -44,9 +44,9 @@ class Model:
     family : str or None
         A family of the benchmark instead, built from ``params``.
     tuned : str or None
-        Family whose tuned LightGBM parameters are taken where the data set has them.
+        Family whose tuned LightGBM parameters are used if the data set has them.
     params : mapping
-        Arguments on top of the study's ``base`` and of what was tuned.
+        Arguments that override the study's ``base`` and the tuned ones.
     """
 
     recipe: Literal["published", "score_plus", "flow"] | None = None
@@ -90,7 +90,7 @@ class Paired:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says and the rules that decide it; all of them must hold."""
+    """A claim of the paper and the rules that test it; all of them must hold."""
 
     claim: str
     paper: str
@@ -122,19 +122,19 @@ class Study:
     Attributes
     ----------
     name, title, paper : str, str, Source
-        What it is.
+        Name, title and source.
     setup, discussion : str
-        What was run here, and how the results compare: Markdown.
+        Our setup, and how the results compare: Markdown.
     columns : tuple of Shown
         The table's columns.
     claims : tuple of Claim
-        What is decided.
+        The tested claims.
     kind : str
         ``models``, or one of ``COMPUTED``.
     data_sets, folds, rows, n_samples
         Tables, test folds (or seeds), rows of a table at most and samples of a test row.
     base, fixed : mapping
-        Parameters below and above everything a model says.
+        Parameters with lower and with higher precedence than those of a model.
     models : mapping of str to Model
         The fits; arms with the same fit share it.
     arms : tuple of Arm
@@ -240,7 +240,7 @@ def _rule(value: Any, where: str) -> Rule:
 
 
 def _check(study: Study, where: str) -> None:
-    """See that names used in one place are declared in another."""
+    """Check that all names that are used are declared."""
     measures = computed_measures(study) if study.kind != "models" else tuple(MEASURES)
     arms, models = study.arm_names, study.models
 
@@ -291,7 +291,7 @@ def _check_data(study: Study, where: str, among: Any) -> None:
 
 
 def computed_measures(study: Study) -> tuple[str, ...]:
-    """Return the measures that a computed study brings."""
+    """Return the measures of a computed study."""
     from benchmarks.paper_studies.computed import module_of
 
     return tuple(module_of(study.kind).MEASURES)
@@ -299,8 +299,8 @@ def computed_measures(study: Study) -> tuple[str, ...]:
 
 def study_names(directory: Path = STUDIES) -> list[str]:
     """Return the names of all study files, in the order of the paper where they are known there."""
-    found = {path.stem for path in directory.glob("*.yaml")}
-    return [*(name for name in ORDER if name in found), *sorted(found - set(ORDER))]
+    result = {path.stem for path in directory.glob("*.yaml")}
+    return [*(name for name in ORDER if name in result), *sorted(result - set(ORDER))]
 
 
 def load_studies(names: list[str] | None = None, directory: Path = STUDIES) -> list[Study]:

@@ -1,7 +1,7 @@
 """Running studies: tasks of one data set and fold, shared by all studies so that equal models are fitted once.
 
-A unit is one study on one fold (or seed) and one line, on disk as soon as it is finished. A line whose settings are
-still the study's is kept, any other is made again.
+A unit is one study on one fold (or seed). It is one line, written to disk as soon as it is finished. A line whose
+settings match the study is kept, any other is measured again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchmarks.paper_studies.computed import module_of
 from benchmarks.paper_studies.fits import Bench, Plan, measure_arms, plan_of
 from benchmarks.paper_studies.results import COMPUTED_DATA
 from benchmarks.paper_studies.schema import Study
-from benchmarks.paper_studies.stand_ins import table_of
+from benchmarks.paper_studies.study_tables import table_of
 from benchmarks.protocol import prepare
 from benchmarks.records import Record
 from benchmarks.table_files import DataSetError
@@ -30,25 +30,25 @@ RESULTS = ROOT / "benchmarks" / "results" / "studies"
 """The committed lines and tables."""
 
 KEY = ("data_set", "fold")
-"""What makes a line of a study's file."""
+"""Fields that identify a line of a study's file."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How tasks are done; the same in every process.
+    """Settings of a run, the same in every process.
 
     Attributes
     ----------
     results_dir, data_dir, configs_dir : Path
-        Where lines go, data files and the protocol's tuned configurations are.
+        Directories of the lines, the data files and the protocol's tuned configurations.
     threads : int
         Of each fit.
     download : bool
         Whether missing data files are downloaded.
     force : bool
-        Make lines again that are there.
+        Measure again units that have a line.
     deadline : float or None
-        Time, in seconds since the epoch, after which no unit is begun.
+        Time, in seconds since the epoch, after which no unit starts.
     """
 
     results_dir: Path = RESULTS
@@ -66,7 +66,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Task:
-    """One fold of one table with all studies that want it; or one seed of a computed study."""
+    """One fold of one table with all studies that use it; or one seed of a computed study."""
 
     data_set: str
     fold: int
@@ -90,7 +90,7 @@ class Report:
 
 
 def tasks_of(studies: Sequence[Study]) -> list[Task]:
-    """Cut studies into tasks: computed ones first, then one data set after the other, its folds in turn."""
+    """Divide studies into tasks: computed ones first, then one data set after the other, its folds in turn."""
     tasks = [
         Task(COMPUTED_DATA, seed, None, (study,)) for study in studies if study.kind != "models" for seed in study.folds
     ]
@@ -109,7 +109,7 @@ def lines_path(results_dir: Path, study: str) -> Path:
 
 
 def perform(settings: Settings, task: Task) -> list[Report]:
-    """Do all units of a task; one that fails does not keep the others from being done."""
+    """Do all units of a task; a failure does not stop the others."""
     bench: Bench | None = None
     reports = []
     for study in task.studies:
@@ -121,7 +121,7 @@ def perform(settings: Settings, task: Task) -> list[Report]:
                     state, text, bench = _unit(settings, task, study, bench)
             except DataSetError as error:
                 state, text = "absent", str(error)
-            except Exception as error:  # hours may have gone into this run
+            except Exception as error:  # one failure must not end a run of several hours
                 state, text = "failed", f"{type(error).__name__}: {error}"
         seconds = time.perf_counter() - started
         reports.append(Report(study.name, task.data_set, task.fold, state, text, seconds))

@@ -1,1 +1,1 @@
-"""DiffGBM beside its two predecessors, treeffuser and the released diffgbm, each in an environment of its own."""
+"""DiffGBM beside its two predecessors, treeffuser and the released diffgbm, each in a separate environment."""

@@ -1,6 +1,6 @@
 """Compare DiffGBM with treeffuser and the released diffgbm: CRPS, coverage and seconds side by side.
 
-Every cell (data set, fold, recipe, package, repeat) is one line of ``peers.jsonl``; what is there is not run again.
+Every cell (data set, fold, recipe, package, repeat) is one line of ``peers.jsonl`` and is not run again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 @dataclass(frozen=True)
 class Budget:
-    """How much is run on a data set.
+    """Test rows and repeats of a data set.
 
     Attributes
     ----------
@@ -66,21 +66,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--test-rows", type=int, help="score at most this many test rows (default: by data set)")
     parser.add_argument("--repeats", type=int, help="model seeds for each fold (default: by data set)")
     parser.add_argument("--n-samples", type=int, default=200)
-    parser.add_argument("--again", nargs="+", choices=PACKAGES, default=[], help="run these even where results exist")
-    parser.add_argument("--table-only", action="store_true", help="write the table from the results that are there")
+    parser.add_argument("--again", nargs="+", choices=PACKAGES, default=[], help="run these even if results exist")
+    parser.add_argument("--table-only", action="store_true", help="write the table from the recorded results")
     parser.add_argument("--results", type=Path, default=RESULTS, help="directory of peers.jsonl and peers.md")
 
 
 def budget_of(name: str, test_rows: int | None, repeats: int | None) -> Budget:
-    """Return a data set's budget with what the caller overrides."""
-    own = BUDGETS.get(name, Budget(250, 2, 1))
+    """Return a data set's budget with the overrides of the options."""
+    budget = BUDGETS.get(name, Budget(250, 2, 1))
     if test_rows is not None:
-        own = replace(own, test_rows=test_rows)
-    return own if repeats is None else replace(own, repeats=repeats, treeffuser_repeats=repeats)
+        budget = replace(budget, test_rows=test_rows)
+    return budget if repeats is None else replace(budget, repeats=repeats, treeffuser_repeats=repeats)
 
 
 def plan(args: argparse.Namespace, rows: Mapping[str, int]) -> list[Cell]:
-    """List all cells that the arguments ask for, repeat by repeat; ``rows`` counts each data set's rows."""
+    """List all cells of the arguments, repeat by repeat; ``rows`` counts each data set's rows."""
     budgets = {name: budget_of(name, args.test_rows, args.repeats) for name in args.data}
     return [
         Cell(name, fold, recipe, package, repeat, scored_rows(rows[name], fold, budgets[name]), args.n_samples)
@@ -133,7 +133,7 @@ def run(args: argparse.Namespace) -> None:
         tables = {name: load(DATA_SETS[name], directory) for name in args.data}
         cells = plan(args, {name: len(table.y) for name, table in tables.items()})
         to_do = missing(cells, latest(results, KEY), args.again)
-        print(f"peers: {len(cells) - len(to_do)} of {len(cells)} cells are there already", file=sys.stderr)
+        print(f"peers: {len(cells) - len(to_do)} of {len(cells)} cells are recorded already", file=sys.stderr)
         work(to_do, tables, results)
     text = report(list(latest(results, KEY).values()))
     page.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""One virtual environment for each peer, made once, so that nothing of theirs meets our process."""
+"""One virtual environment for each peer, made once, which isolates its dependencies from this process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CACHE = ROOT / ".venv-peers"
 
 
 class PeerError(RuntimeError):
-    """A peer that could not be installed or run; the message holds what it said."""
+    """A peer could not be installed or run; the message contains its output."""
 
 
 def python_of(package: Package, cache: Path = CACHE) -> Path:

@@ -1,6 +1,6 @@
-"""Who is compared, on which recipes, with which settings.
+"""Packages, recipes and settings of the comparison.
 
-The arguments are written out, one value for all packages, so that no package's default decides a row.
+All arguments are explicit and equal for all packages, so that no row depends on a default.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ BOOSTING: dict[str, Any] = {
     "n_jobs": 1,
     "sde_name": "vesde",
 }
-"""What all three packages take."""
+"""Arguments of all three packages."""
 
 _SCORE: dict[str, Any] = {
     "training_objective": "score",
@@ -84,7 +84,7 @@ class Recipe:
     sampler : dict
         Arguments of ``sample``, likewise.
     packages : tuple of str
-        Who can run it.
+        Packages that can run it.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Fit and sample one package: a script that runs inside that package's environment and needs only numpy.
+"""Fit and sample one package: a script that runs in the package's environment and needs only numpy.
 
 ``python runner.py job.npz result.npz``. The job holds ``X_train, y_train, X_test`` and a JSON ``spec`` with the
 module, the estimator, its arguments, those of ``sample``, and optionally a path to import from and how many times to
@@ -21,9 +21,9 @@ import numpy as np
 
 def versions(module: ModuleType, installed: bool) -> dict[str, str]:
     """Return the versions that matter for a result; a source tree says its own, an installed package its metadata's."""
-    found = {name: metadata.version(name) for name in ("lightgbm", "numpy", "scikit-learn")}
-    own = metadata.version(module.__name__) if installed else module.__version__
-    return {**found, "python": platform.python_version(), "package": own}
+    result = {name: metadata.version(name) for name in ("lightgbm", "numpy", "scikit-learn")}
+    version = metadata.version(module.__name__) if installed else module.__version__
+    return {**result, "python": platform.python_version(), "package": version}
 
 
 def main(job_path: str, result_path: str) -> None:
@@ -39,7 +39,7 @@ def main(job_path: str, result_path: str) -> None:
     started = time.perf_counter()
     model.fit(X_train, y_train)
     fitted = time.perf_counter()
-    # compiled code and lazy imports are paid here, by every package alike
+    # a first small call compiles and imports, for every package alike
     model.sample(X_test[:1], **{**spec["sample"], "n_samples": 1})
     seconds = []
     for _ in range(spec.get("timings", 1)):

@@ -1,4 +1,4 @@
-"""The comparison as a Markdown page, from the records alone."""
+"""The comparison as a Markdown page, from the recorded lines."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Ratio:
     error: float
 
     @property
-    def verdict(self) -> str:
-        """Say whether the ratio is accepted, and if not, whether seeds alone could have made it so."""
+    def status(self) -> str:
+        """Whether the ratio is within the limit, and if not, whether the seeds explain it."""
         if self.value <= LIMIT:
             return "within"
         return "worse" if self.value - 2.0 * self.error > LIMIT else "unclear"
@@ -115,10 +115,10 @@ def _common(records: Sequence[Record], packages: Sequence[str]) -> dict[str, Sid
 
     by_package = {package: cells(package) for package in packages}
     shared = by_package[OURS].keys() & by_package[RELEASED].keys()
-    sides = {package: [found[key] for key in sorted(shared & found.keys())] for package, found in by_package.items()}
+    sides = {package: [result[key] for key in sorted(shared & result.keys())] for package, result in by_package.items()}
     # a mean over fewer folds than ours would be another quantity
     folds = {fold for fold, _, _ in shared}
-    return {package: Side(tuple(own)) for package, own in sides.items() if own and {r["fold"] for r in own} == folds}
+    return {name: Side(tuple(side)) for name, side in sides.items() if side and {r["fold"] for r in side} == folds}
 
 
 def report(records: Sequence[Record]) -> str:
@@ -134,7 +134,7 @@ def report(records: Sequence[Record]) -> str:
         _summary(ratios),
         "## Seconds",
         "Fit of one fold, and samples of its test rows after a warm-up call of one sample; one thread. The "
-        "machine was shared and not equally busy for all packages: a guide to orders of magnitude, no measurement.",
+        "machine ran other jobs at varying load, so that the times show orders of magnitude only.",
         _seconds(rows),
         "## Settings",
         _settings(rows, records),
@@ -148,13 +148,13 @@ def _markdown(header: Sequence[str], body: Iterable[Sequence[str]]) -> str:
 
 
 def _scores(rows: Sequence[Row], ratios: Sequence[Ratio]) -> str:
-    def line(row: Row, found: Ratio) -> list[str]:
-        error = "" if math.isnan(found.error) else f" ± {found.error:.3f}"
+    def line(row: Row, result: Ratio) -> list[str]:
+        error = "" if math.isnan(result.error) else f" ± {result.error:.3f}"
         return [
             row.data_set,
             row.recipe,
             *_cells(row, "crps", lambda v: f"{v:.4g}"),
-            f"{found.value:.3f}{error}",
+            f"{result.value:.3f}{error}",
             *_cells(row, "coverage90", lambda v: f"{v:.3f}"),
             row.test_rows,
             row.seeds,
@@ -186,18 +186,18 @@ def _cells(row: Row, field: str, form: Callable[[float], str]) -> list[str]:
 
 
 def _summary(ratios: Sequence[Ratio]) -> str:
-    verdicts = [found.verdict for found in ratios]
+    states = [ratio.status for ratio in ratios]
     text = (
-        f"Means over folds, in the response's own units; ± is the standard error over model and sampler seeds at these "
-        f"folds. Our CRPS is within {LIMIT - 1.0:.0%} of the released package's, or better, on "
-        f"{verdicts.count('within')} of {len(ratios)} rows"
+        f"Means over folds, in the units of the response; ± is the standard error over model and sampler seeds at "
+        f"these folds. Our CRPS is within {LIMIT - 1.0:.0%} of the released package's, or better, on "
+        f"{states.count('within')} of {len(ratios)} rows"
     )
-    settled = sum(found.value + 2.0 * found.error <= LIMIT for found in ratios)
-    text += f" (on {settled} even at two standard errors more; the others are not settled by these seeds)"
-    for verdict, meaning in (("worse", "worse by more than seeds explain"), ("unclear", "worse within two errors")):
-        if verdict in verdicts:
-            text += f"; {meaning} on {verdicts.count(verdict)}"
-    mean = math.exp(float(np.mean([math.log(found.value) for found in ratios])))
+    settled = sum(result.value + 2.0 * result.error <= LIMIT for result in ratios)
+    text += f" (on {settled} of them even with two standard errors added)"
+    for state, meaning in (("worse", "worse by more than seeds explain"), ("unclear", "worse within two errors")):
+        if state in states:
+            text += f"; {meaning} on {states.count(state)}"
+    mean = math.exp(float(np.mean([math.log(result.value) for result in ratios])))
     return f"{text}. Geometric mean of the ratios: {mean:.3f}."
 
 
@@ -222,8 +222,8 @@ def _arguments(values: dict[str, Any]) -> str:
 
 def _versions(records: Iterable[Record], package: str) -> str:
     mine = [r for r in records if r["package"] == package]
-    found = dict.fromkeys(", ".join(f"{k} {v}" for k, v in sorted(r["versions"].items())) for r in mine)
+    result = dict.fromkeys(", ".join(f"{k} {v}" for k, v in sorted(r["versions"].items())) for r in mine)
     sources = dict.fromkeys(
         f"commit {r['source']['commit']} (source {r['source']['tree']})" for r in mine if isinstance(r["source"], dict)
     )
-    return "; ".join([*found, *sources]) or "not run"
+    return "; ".join([*result, *sources]) or "not run"

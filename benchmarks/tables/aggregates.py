@@ -98,7 +98,7 @@ class Spec:
     Attributes
     ----------
     exclude : tuple of str
-        Data sets left out by design.
+        Data sets excluded by design.
     sort : str
         Key of the column by which rows are sorted, best first; empty keeps the order of ``families``.
     """
@@ -134,8 +134,8 @@ SPECS: tuple[Spec, ...] = (
         over="ten data sets without ct_slices, on another machine with all its cores",
         exclude=("ct_slices",),
         notes=(
-            "Seconds of processor time, so that other work on the machine does not count; the paper's are wall-clock. "
-            "ct_slices is left out as in the paper.",
+            "Processor seconds, which exclude other jobs of the machine; the paper's are wall-clock seconds. "
+            "ct_slices is excluded as in the paper.",
         ),
     ),
     Spec(
@@ -145,7 +145,7 @@ SPECS: tuple[Spec, ...] = (
         (CRPSS, REL_CRPS, CRPS, DSS, Q_MACE, coverage_error(95), SAMPLE),
         COMPETITORS,
         sort="crpss",
-        notes=("CRPS and DSS are in each response's own units: their means weigh data sets by scale.",),
+        notes=("CRPS and DSS are in the units of each response: their means weight data sets by scale.",),
     ),
     Spec(
         "all_families",
@@ -153,15 +153,15 @@ SPECS: tuple[Spec, ...] = (
         FAMILY_ORDER,
         (CRPSS, REL_CRPS, KS_PASS, *_CALIBRATION, Q_MACE, FIT, SAMPLE),
         None,
-        notes=("rel-CRPS is over the best of these rows, so that it is higher than in the headline.",),
+        notes=("rel-CRPS is relative to the best of these rows and therefore higher than in the headline.",),
     ),
 )
 
 
 def page(results: Results, spec: Spec) -> Page:
     """Make a page of one aggregate table, with further panels where fewer families have more data sets."""
-    found = blocks(results, spec.families, spec.exclude)
-    tables = tuple(_table(block, spec, i) for i, block in enumerate(found))
+    result = blocks(results, spec.families, spec.exclude)
+    tables = tuple(_table(block, spec, i) for i, block in enumerate(result))
     return Page(spec.name, spec.title, tables, () if tables else (notes.NOTHING,))
 
 
@@ -171,7 +171,7 @@ def panel_title(title: str, block: Block) -> str:
     return f"{title} ({len(block.families)} families, {len(block.data_sets)} data set{plural})"
 
 
-def _table(block: Block, spec: Spec, place: int) -> Table:
+def _table(block: Block, spec: Spec, number: int) -> Table:
     order = _order(block, spec)
     families = [block.families[i] for i in order]
     numbers = [item.compute(block)[order] for item in spec.items]
@@ -183,7 +183,7 @@ def _table(block: Block, spec: Spec, place: int) -> Table:
         for i, family in enumerate(families)
     )
     return Table(
-        panel(spec.name, place),
+        panel(spec.name, number),
         panel_title(spec.title, block),
         (Column("Family", align="l"), *(item.column for item in spec.items)),
         rows,

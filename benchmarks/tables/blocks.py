@@ -1,7 +1,7 @@
 """Complete blocks: the families and data sets that are compared, at folds that all of them have.
 
-A mean over other data sets or other folds is another quantity, so that aggregates and rank tests take only families
-and data sets without a gap between them, and say what they leave out.
+Means over different data sets or folds are not comparable. Aggregates and rank tests therefore use only complete blocks
+of families and data sets, and report what they exclude.
 """
 
 from __future__ import annotations
@@ -80,24 +80,24 @@ class _Choice:
         return len(self.families) * sum(map(len, self.folds.values()))
 
 
-def panel(name: str, place: int) -> str:
-    """Return the name of what is made of the block at ``place``: the first has none of its own, the others a number."""
-    return name if place == 0 else f"{name}_{place + 1}"
+def panel(name: str, number: int) -> str:
+    """Return the name of the panel of a block: the first block keeps ``name``, the others append a number."""
+    return name if number == 0 else f"{name}_{number + 1}"
 
 
 def blocks(results: Results, families: Sequence[str], exclude: Sequence[str] = ()) -> tuple[Block, ...]:
     """Return the block with most families, then the ones with most cells and most data sets where these have more.
 
-    So that every family that ran is seen once, and one that ran on few data sets does not hide the others.
+    Every family with results appears at least once, and a family with few data sets does not exclude the others.
 
     Parameters
     ----------
     results : Results
         All lines.
     families : sequence of str
-        Families that the table wants to compare, in its order.
+        Families of the table, in its order.
     exclude : sequence of str
-        Data sets that the table leaves out by design.
+        Data sets that the table excludes by design.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What was spent: trials, minutes, folds, rows and threads of each family, and the trials of each study."""
+"""Budget: trials, minutes, folds, rows and threads of each family, and the trials of each study."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def _families(results: Results) -> Table:
         Column("tuning (min)", significant(3)),
         *(Column(header) for header in ("folds", "test rows a fold", "samples", "threads")),
     )
-    said = (
+    remarks = (
         "Trials and limits are those of one study (one data set); tuning minutes are of all studies of the family "
         "together. The paper: 40 trials for DiffGBM's families and the published one, 25 for the others, folds 1-5, "
         "all test rows, 200 samples.",
         *notes.provenance(results),
     )
-    return Table("budget", "Budget of each family", columns, tuple(rows), said)
+    return Table("budget", "Budget of each family", columns, tuple(rows), remarks)
 
 
 def _studies(results: Results) -> Table:
@@ -56,5 +56,5 @@ def _studies(results: Results) -> Table:
         for d in results.data_sets()
     )
     columns = (Column("Data set", align="l"), *(Column(short(family)) for family in families))
-    said = (f"Finite/target trials; a dash ({MISSING}): the family has no result.",)
-    return Table("trials", "Trials of each study", columns, rows, said)
+    remarks = (f"Finite/target trials; a dash ({MISSING}): the family has no result.",)
+    return Table("trials", "Trials of each study", columns, rows, remarks)

@@ -1,4 +1,4 @@
-"""What the harness wrote, read back: evaluation lines as cells, configurations as YAML has them."""
+"""Recorded results: evaluation lines as cells, and configurations."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from benchmarks.tables.labels import FAMILY_ORDER
 from benchmarks.tables.paper_values import DATA_SETS
 
 KEY = ("data_set", "family", "fold")
-"""What makes a line."""
+"""Fields that identify a line."""
 
 
 class NoResults(ResultsError):
-    """There is nothing to make tables of; the message says what to do."""
+    """There are no results; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Cell:
 
 
 Measure = Callable[[Cell], float]
-"""What is averaged over folds and data sets."""
+"""A number of a cell that is averaged over folds and data sets."""
 
 
 def number(value: Any) -> float:
@@ -108,7 +108,7 @@ class Results:
 
 
 def in_order(names: Iterable[str], order: tuple[str, ...]) -> tuple[str, ...]:
-    """Sort names by their place in ``order``, the others behind by alphabet."""
+    """Sort names by their index in ``order``, then the others alphabetically."""
     return tuple(sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name)))
 
 
@@ -132,7 +132,7 @@ def cell_of(record: Mapping[str, Any]) -> Cell:
 
 
 def results_of(records: Iterable[Mapping[str, Any]], configs: Iterable[Config] = ()) -> Results:
-    """Keep the lines that have a finite CRPS, and remember which have not."""
+    """Split lines by whether their CRPS is finite."""
     cells = [cell_of(record) for record in records]
     good = tuple(cell for cell in cells if math.isfinite(cell.metric("crps")))
     bad = tuple((cell.data_set, cell.family, cell.fold) for cell in cells if not math.isfinite(cell.metric("crps")))
@@ -141,8 +141,8 @@ def results_of(records: Iterable[Mapping[str, Any]], configs: Iterable[Config] =
 
 def read_configs(directory: Path) -> tuple[Config, ...]:
     """Read every configuration of a directory; a missing directory has none."""
-    found = (configs.read(file) for file in sorted(directory.glob("*.yaml")))
-    return tuple(config for config in found if config is not None)
+    result = (configs.read(file) for file in sorted(directory.glob("*.yaml")))
+    return tuple(config for config in result if config is not None)
 
 
 def read_results(directory: Path) -> Results:

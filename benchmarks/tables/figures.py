@@ -1,6 +1,6 @@
 """Figures: the critical-difference diagram, and CRPS beside the best family of each data set.
 
-Shapes and places tell families apart, colours only help: the figures can be read in grey.
+Markers and positions distinguish families, so that the figures are readable without colour.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from benchmarks.tables.ranks import testable
 from diffgbm._util.optional import need
 
 FORMATS = ("png", "pdf")
-NAMES = (*(panel("critical_difference", place) for place in range(3)), "relative_crps")
+NAMES = (*(panel("critical_difference", number) for number in range(3)), "relative_crps")
 
 STYLES: dict[str, tuple[str, str]] = {
     "published": ("s", "#000000"),
@@ -40,7 +40,7 @@ STYLES: dict[str, tuple[str, str]] = {
 
 
 def write(results: Results, directory: Path) -> list[Path]:
-    """Draw every figure that the results allow and return the files; earlier ones that have no ground are removed."""
+    """Draw every figure that the results allow and return the files; outdated ones are removed."""
     out: list[Path] = []
     for name, block in zip(NAMES, blocks(results, HEADLINE_FAMILIES), strict=False):
         if testable(block):
@@ -64,7 +64,7 @@ def _save(figure: Any, stem: Path) -> list[Path]:
 
 
 def critical_difference_diagram(block: Block) -> Any:
-    """Draw mean CRPS ranks on a line; bars join rows that Nemenyi's test does not tell apart.
+    """Draw mean CRPS ranks on a line; bars join rows without a significant difference by Nemenyi's test.
 
     Returns
     -------
@@ -85,14 +85,14 @@ def critical_difference_diagram(block: Block) -> Any:
     ax.axis("off")
     _rank_axis(ax, k)
     _difference_bar(ax, difference)
-    for place, (first, last) in enumerate(bars):
-        height = 0.45 + 0.28 * place
+    for level, (first, last) in enumerate(bars):
+        height = 0.45 + 0.28 * level
         ax.plot(
             [ranks[first] - 0.06, ranks[last] + 0.06], [height, height], color="black", lw=3.5, solid_capstyle="butt"
         )
-    for place, (family, rank) in enumerate(zip(families, ranks, strict=True)):
-        left = place < (k + 1) // 2
-        row = place if left else k - 1 - place
+    for index, (family, rank) in enumerate(zip(families, ranks, strict=True)):
+        left = index < (k + 1) // 2
+        row = index if left else k - 1 - index
         _rank_label(ax, family, float(rank), first_label + 0.55 * row, 0.7 if left else k + 0.3, left)
     title = f"Mean CRPS rank on {n} data sets: {', '.join(block.data_sets)}."
     title += " In parentheses: the paper, 9 families on 11 data sets."
@@ -153,7 +153,7 @@ def relative_crps_dots(rows: Sequence[Block]) -> Any:
         marker, colour = STYLES[family]
         ours = family in DIFFUSION
         inside, edge = (colour, "white") if ours else ("white", colour)
-        size = {"published": 100.0}.get(family, 64.0 if ours else 52.0)  # seen behind a marker on top of it
+        size = {"published": 100.0}.get(family, 64.0 if ours else 52.0)  # visible behind a marker on top of it
         where = {"zorder": 4 if ours and family != "published" else 3, "label": long(family)}
         ax.scatter(ratios[:, j], heights, marker=marker, s=size, facecolor=inside, edgecolor=edge, **where)
     ax.axvline(1.0, color="black", lw=0.8, zorder=2)

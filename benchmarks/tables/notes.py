@@ -1,4 +1,4 @@
-"""What every table says below itself: which data sets, which budget, which of the paper's numbers stand beside ours."""
+"""Notes below tables: data sets, budget, and the source of the paper's numbers."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ NOTHING = "No two families have a fold of one of the paper's data sets in common
 
 
 def span(values: Iterable[float | int | None]) -> str:
-    """Write the least and the greatest of the values that are there, ``?`` if none is."""
-    found = sorted({value for value in values if value is not None and value == value})
-    if not found:
+    """Format the smallest and the largest value, ``?`` if there is none."""
+    result = sorted({value for value in values if value is not None and value == value})
+    if not result:
         return "?"
-    low, high = (f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" for value in (found[0], found[-1]))
+    low, high = (f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" for value in (result[0], result[-1]))
     return low if low == high else f"{low}-{high}"
 
 
 def scope(block: Block) -> str:
-    """Say which data sets were averaged."""
+    """Name the averaged data sets."""
     plural = "s" if len(block.data_sets) > 1 else ""
     return f"Mean over folds, then over {len(block.data_sets)} data set{plural}: {listed(block.data_sets)}."
 
 
 def beside(paper: PaperTable, over: str) -> str:
-    """Say what the numbers in parentheses are; ranks depend on the families, so that these are counted."""
+    """Explain the numbers in parentheses, with the number of families, on which ranks depend."""
     return f"In parentheses: the paper ({paper.label}), {len(paper.rows)} families, over {over}."
 
 
 def same_data_sets(block: Block, paper: PaperTable, what: str, form: Form) -> list[str]:
     """Average the paper's numbers over the block's data sets, for the families it prints them for.
 
-    Nothing is said where the block has all data sets of the paper: then the means in parentheses are over the same.
+    Empty if the block has all data sets of the paper: then the means in parentheses are comparable.
     """
     shown = [family for family in block.families if family in paper.columns]
     if not shown or set(block.data_sets) >= set(DATA_SETS):
@@ -59,12 +59,12 @@ def trials(cells: Iterable[Cell]) -> str:
 def limits(cells: Iterable[Cell]) -> str:
     """Write the limits that were set for a study, ``none`` if none was."""
     budgets = [cell.budget for cell in cells]
-    found = [(span(b.get(name) for b in budgets), name) for name in ("trials", "minutes")]
-    return listed([f"{value} {name}" for value, name in found if value != "?"])
+    result = [(span(b.get(name) for b in budgets), name) for name in ("trials", "minutes")]
+    return listed([f"{value} {name}" for value, name in result if value != "?"])
 
 
 def budget(lines: Sequence[Cell]) -> list[str]:
-    """Say what was spent on these lines, and where test rows were left out or differ."""
+    """Describe the budget of these lines, and where test rows are capped or differ."""
     families = in_order({cell.family for cell in lines}, FAMILY_ORDER)
     spent = [f"{short(f)} {trials(cell for cell in lines if cell.family == f)}" for f in families]
     threads = span(cell.threads for cell in lines)
@@ -79,11 +79,13 @@ def budget(lines: Sequence[Cell]) -> list[str]:
 
 def _capped(lines: Sequence[Cell]) -> list[str]:
     """Name the data sets where fewer rows were scored than one of six folds has."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for cell in lines:
         if cell.n_test is not None and cell.n_train is not None and cell.n_test < cell.n_train // 5 - 1:
-            found[cell.data_set] = f"{cell.data_set} (fold {cell.fold}: {cell.n_test:,} of about {cell.n_train // 5:,})"
-    return [f"Not all test rows were scored on {listed(list(found.values()))}."] if found else []
+            result[cell.data_set] = (
+                f"{cell.data_set} (fold {cell.fold}: {cell.n_test:,} of about {cell.n_train // 5:,})"
+            )
+    return [f"Not all test rows were scored on {listed(list(result.values()))}."] if result else []
 
 
 def _unequal(lines: Sequence[Cell]) -> list[str]:
@@ -91,12 +93,16 @@ def _unequal(lines: Sequence[Cell]) -> list[str]:
     seen: dict[tuple[str, int], set[tuple[int | None, int | None]]] = {}
     for cell in lines:
         seen.setdefault((cell.data_set, cell.fold), set()).add((cell.n_test, cell.n_samples))
-    apart = in_order({data_set for (data_set, _), found in seen.items() if len(found) > 1}, DATA_SETS)
-    return [f"Families differ in test rows or in samples on {listed(apart)}: not like with like."] if apart else []
+    apart = in_order({data_set for (data_set, _), result in seen.items() if len(result) > 1}, DATA_SETS)
+    return (
+        [f"Families differ in test rows or in samples on {listed(apart)}: their scores are not comparable."]
+        if apart
+        else []
+    )
 
 
 def provenance(results: Results) -> list[str]:
-    """Say what is wrong with the lines as a whole: unusable ones, mixed sources, superseded configurations."""
+    """List problems of the lines: unusable ones, mixed sources, superseded configurations."""
     out = []
     if results.unusable:
         out.append(

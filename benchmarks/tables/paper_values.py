@@ -46,8 +46,8 @@ class PaperTable:
 
     def column(self, column: str, rows: Sequence[str] | None = None) -> tuple[float, ...]:
         """Return a column, at all rows or at those named (``KeyError`` if one is not there)."""
-        place, found = self.columns.index(column), dict(self.rows)
-        return tuple(found[row][place] for row in (found if rows is None else rows))
+        index, by_row = self.columns.index(column), dict(self.rows)
+        return tuple(by_row[row][index] for row in (by_row if rows is None else rows))
 
 
 def _table(label: str, columns: Sequence[str], rows: Mapping[str, tuple[float, ...]]) -> PaperTable:

@@ -83,10 +83,10 @@ def _other_size(row: Block) -> float | None:
 
 def margin(row: Block) -> str:
     """Name the best of the three rows in CRPS and by how much the second is above it; a dash with fewer than two."""
-    found = sorted((value(row, f, metric("crps")), f) for f in THREE if f in row.families)
-    if len(found) < 2:
+    result = sorted((value(row, f, metric("crps")), f) for f in THREE if f in row.families)
+    if len(result) < 2:
         return MISSING
-    return f"{short(found[0][1])} +{100.0 * (found[1][0] / found[0][0] - 1.0):.1f}%"
+    return f"{short(result[0][1])} +{100.0 * (result[1][0] / result[0][0] - 1.0):.1f}%"
 
 
 def _paper_margin(data_set: str) -> str:
@@ -114,12 +114,12 @@ def extended_page(results: Results) -> Page:
         ]
         body.append((data_set, margin(row) + _paper_margin(data_set), *entries))
     title = "Published, score-flex and FM on each data set"
-    said = (
+    remarks = (
         "Best margin: how far the second of the three is above the best in CRPS.",
         *_notes(rows, EXTENDED_CRPS, THREE),
         "The paper's seconds are of another machine with all its cores.",
     )
-    table = Table("extended_per_data_set", title, tuple(columns), tuple(body), said, "rows")
+    table = Table("extended_per_data_set", title, tuple(columns), tuple(body), remarks, "rows")
     return Page("extended_per_data_set", title, (table,))
 
 

@@ -45,8 +45,8 @@ def friedman(values: Array) -> Friedman | None:
     n_families, n_data_sets = values.shape
     if n_families < 3 or n_data_sets < 2 or np.all(values == values[:1]):
         return None
-    found = stats.friedmanchisquare(*values)
-    return Friedman(float(found.statistic), float(found.pvalue))
+    result = stats.friedmanchisquare(*values)
+    return Friedman(float(result.statistic), float(result.pvalue))
 
 
 def critical_difference(n_families: int, n_data_sets: int, alpha: float = ALPHA) -> float:
@@ -68,7 +68,7 @@ def nemenyi(ranks: Array, n_data_sets: int) -> Array:
 
 
 def cliques(ranks: Array, difference: float) -> list[tuple[int, int]]:
-    """Return the maximal runs of sorted ranks within ``difference``, as first and last place; single ones are left out.
+    """Return the maximal runs of sorted ranks within ``difference``, as first and last index, without single ones.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ def cliques(ranks: Array, difference: float) -> list[tuple[int, int]]:
     difference : float
         The critical difference.
     """
-    found: list[tuple[int, int]] = []
+    result: list[tuple[int, int]] = []
     for first in range(len(ranks)):
         last = int(np.flatnonzero(ranks <= ranks[first] + difference)[-1])
-        if last > first and (not found or last > found[-1][1]):
-            found.append((first, last))
-    return found
+        if last > first and (not result or last > result[-1][1]):
+            result.append((first, last))
+    return result
 
 
 @dataclass(frozen=True)
@@ -116,5 +116,5 @@ def wilcoxon(row: Array, other: Array) -> Wilcoxon:
     wins, losses = int(np.sum(ratios < 0.0)), int(np.sum(ratios > 0.0))
     if wins + losses == 0:
         return Wilcoxon(0, 0, len(ratios), 0.0, math.nan)
-    found = stats.wilcoxon(ratios[ratios != 0.0], alternative="less")
-    return Wilcoxon(wins, losses, len(ratios) - wins - losses, float(found.statistic), float(found.pvalue))
+    result = stats.wilcoxon(ratios[ratios != 0.0], alternative="less")
+    return Wilcoxon(wins, losses, len(ratios) - wins - losses, float(result.statistic), float(result.pvalue))

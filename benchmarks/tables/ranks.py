@@ -39,15 +39,15 @@ def p_text(p_value: float) -> str:
 
 
 def tests(block: Block) -> list[str]:
-    """Say what Friedman and Nemenyi find, with the paper's numbers."""
+    """Return the results of the Friedman and Nemenyi tests, with the paper's numbers."""
     crps = block.means(metric("crps"))
-    found = friedman(crps)
-    if found is None:
+    result = friedman(crps)
+    if result is None:
         return ["Friedman's test needs three families that are not all tied, and two data sets: not computed."]
     k, n = crps.shape
     difference = critical_difference(k, n)
     return [
-        f"Friedman on CRPS, {k} families, {n} data sets: χ² = {found.chi2:.1f}, p = {p_text(found.p_value)} "
+        f"Friedman on CRPS, {k} families, {n} data sets: χ² = {result.chi2:.1f}, p = {p_text(result.p_value)} "
         f"(paper, 9 and 11: {FRIEDMAN_CHI2}, p < 0.001).",
         f"Nemenyi's critical difference of mean ranks at {ALPHA}: {difference:.2f} (paper: {NEMENYI_CD}). "
         f"Below the best row by more than that: {listed(_separated(block, difference))}.",
@@ -59,7 +59,7 @@ def _separated(block: Block, difference: float) -> list[str]:
     return [long(f) for f, r in zip(block.families, ranks, strict=True) if r > ranks.min() + difference]
 
 
-def _ranks(block: Block, place: int) -> Table:
+def _ranks(block: Block, number: int) -> Table:
     crpss = block.means(metric("crpss"))
     n = len(block.data_sets)
     errors = crpss.std(axis=1, ddof=1) / math.sqrt(n) if n > 1 else np.full(len(crpss), math.nan)
@@ -86,7 +86,7 @@ def _ranks(block: Block, place: int) -> Table:
         Column("rel-CRPS ↓", fixed(3), "min"),
         Column("|cE|@95 rank ↓", fixed(2), "min"),
     )
-    said = (
+    remarks = (
         f"Ranks within each data set of the mean over folds, then averaged over {n}: {listed(block.data_sets)}. "
         "SE is the standard error over data sets.",
         *block.omissions,
@@ -94,10 +94,10 @@ def _ranks(block: Block, place: int) -> Table:
         notes.beside(RANKS, "eleven data sets"),
         *notes.budget(block.lines()),
     )
-    return Table(panel("ranks", place), panel_title("Ranks", block), columns, tuple(rows), said)
+    return Table(panel("ranks", number), panel_title("Ranks", block), columns, tuple(rows), remarks)
 
 
-def _pairs(block: Block, place: int) -> Table:
+def _pairs(block: Block, number: int) -> Table:
     ranks = mean_ranks(block.means(metric("crps")))
     order = np.argsort(ranks, kind="stable")
     p_values = nemenyi(ranks, len(block.data_sets))[np.ix_(order, order)]
@@ -107,21 +107,21 @@ def _pairs(block: Block, place: int) -> Table:
         for i, (name, line) in enumerate(zip(names, p_values, strict=True))
     ]
     columns = (Column("Family", align="l"), *(Column(short(name), p_text) for name in names))
-    said = ("p-values of Nemenyi's test on mean CRPS ranks, corrected for all pairs.", *block.omissions)
-    return Table(panel("nemenyi", place), panel_title("Nemenyi's pairs", block), columns, tuple(rows), said)
+    remarks = ("p-values of Nemenyi's test on mean CRPS ranks, corrected for all pairs.", *block.omissions)
+    return Table(panel("nemenyi", number), panel_title("Nemenyi's pairs", block), columns, tuple(rows), remarks)
 
 
 def _paired(results: Results) -> Table:
     """Test each DiffGBM row against the published one, over the data sets where both have results."""
-    rows, said = [], []
+    rows, remarks = [], []
     for family in OURS:
-        found = blocks(results, ("published", family))
-        if not found:
-            said.append(f"{long(family)} left out: no results beside the published row's.")
+        result = blocks(results, ("published", family))
+        if not result:
+            remarks.append(f"{long(family)} left out: no results beside the published row's.")
             continue
-        block = found[0]
-        other, own = block.means(metric("crps"))
-        test = wilcoxon(own, other)
+        block = result[0]
+        published, crps = block.means(metric("crps"))
+        test = wilcoxon(crps, published)
         counts = f"{test.wins}/{test.losses}" + (f", {test.ties} tied" if test.ties else "")
         paper = {name: WILCOXON.get(family, name) for name in WILCOXON.columns}
         if paper["wins"] is not None and paper["losses"] is not None:
@@ -135,7 +135,7 @@ def _paired(results: Results) -> Table:
                 Number(test.p_value, paper["p_value"]),
             )
         )
-        said += [f"{short(family)}: {note}" for note in block.fold_notes]
+        remarks += [f"{short(family)}: {note}" for note in block.fold_notes]
     columns = (
         Column("Row", align="l"),
         Column("data sets", fixed(0)),
@@ -149,7 +149,7 @@ def _paired(results: Results) -> Table:
         "matter). One test for each row, not corrected for their number.",
         "The least p that N data sets can give is one half to the power N.",
         f"In parentheses: the paper ({WILCOXON.label}), over eleven data sets.",
-        *said,
+        *remarks,
         *notes.budget([c for c in results.cells if c.family in ("published", *OURS)]),
     )
     return Table("wilcoxon", "DiffGBM's rows paired with the published one", columns, tuple(rows), notes_)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from benchmarks.tables.value import MISSING, Column, Entry, Page, Table, best_places
+from benchmarks.tables.value import MISSING, Column, Entry, Page, Table, best_cells
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -82,8 +82,8 @@ def _latex_table(table: Table, notes: Sequence[str]) -> str:
     for i, row in enumerate(_texts(table, _latex_number, lambda text: rf"\textbf{{{text}}}")):
         body += [r"    \midrule"] if i in table.rules else []
         body.append("    " + " & ".join(row) + r" \\")
-    said = [escape_latex(note) for note in (*table.notes, *notes)]
-    below = ["  \\par\\medskip\\raggedright\\scriptsize", *(f"  {note}" for note in said)] if said else []
+    remarks = [escape_latex(note) for note in (*table.notes, *notes)]
+    below = ["  \\par\\medskip\\raggedright\\scriptsize", *(f"  {note}" for note in remarks)] if remarks else []
     lines = [
         r"\begin{table*}[!t]",
         r"  \centering",
@@ -127,7 +127,7 @@ def _latex_number(text: str) -> str:
 
 
 def _texts(table: Table, escape: Callable[[str], str], bold: Callable[[str], str]) -> list[list[str]]:
-    marked = best_places(table)
+    marked = best_cells(table)
     return [
         [
             _entry(entry, column, escape, bold if (i, j) in marked else str)
@@ -138,7 +138,7 @@ def _texts(table: Table, escape: Callable[[str], str], bold: Callable[[str], str
 
 
 def _entry(entry: Entry, column: Column, escape: Callable[[str], str], bold: Callable[[str], str]) -> str:
-    """Write ``ours ± error (paper ± error)``; what is not there is left out, and a missing result is a dash."""
+    """Write ``ours ± error (paper ± error)``; missing parts are omitted, and a missing result is a dash."""
     if isinstance(entry, str):
         return escape(entry)
 
@@ -153,6 +153,6 @@ def _entry(entry: Entry, column: Column, escape: Callable[[str], str], bold: Cal
 
 
 def _as_printed(paper: float, column: Column) -> str:
-    """Write a number of the paper as ours, unless that would lose digits that the paper has."""
+    """Format a number of the paper like ours, but keep all its printed digits."""
     text = column.form(paper)
     return text if float(text.replace(",", "")) == paper else f"{paper:.10g}"

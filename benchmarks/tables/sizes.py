@@ -32,28 +32,30 @@ def _train_rows(block: Block, data_set: str) -> float:
 
 def page(results: Results) -> Page:
     """Make the page."""
-    found = blocks(results, HEADLINE_FAMILIES)
-    tables = tuple(_table(block, i) for i, block in enumerate(found))
+    result = blocks(results, HEADLINE_FAMILIES)
+    tables = tuple(_table(block, i) for i, block in enumerate(result))
     return Page("sizes", TITLE, tables, () if tables else (notes.NOTHING,))
 
 
-def _table(block: Block, place: int) -> Table:
+def _table(block: Block, number: int) -> Table:
     crpss = block.means(metric("crpss"))
     members = groups(block)
     columns = [Column("Family", align="l")]
-    columns += [Column(f"{name} ({len(own)})", fixed(3), "max") for name, own in members.items()]
+    columns += [Column(f"{name} ({len(names)})", fixed(3), "max") for name, names in members.items()]
     rows: list[tuple[Entry, ...]] = []
     for family, values in zip(block.families, crpss, strict=True):
-        by_size = [[v for v, d in zip(values, block.data_sets, strict=True) if d in own] for own in members.values()]
-        means = [float(np.mean(own)) if own else math.nan for own in by_size]
+        by_size = [
+            [v for v, d in zip(values, block.data_sets, strict=True) if d in names] for names in members.values()
+        ]
+        means = [float(np.mean(v)) if v else math.nan for v in by_size]
         entries = [Number(m, SIZES.get(family, name)) for m, name in zip(means, members, strict=True)]
         rows.append((long(family), *entries))
-    said = (
+    remarks = (
         "Small: at most 1,000 training rows; medium: at most 10,000; large: more. "
-        + " ".join(f"{name.capitalize()}: {listed(own)}." for name, own in members.items()),
+        + " ".join(f"{name.capitalize()}: {listed(names)}." for name, names in members.items()),
         *block.omissions,
         notes.beside(SIZES, "4 small, 4 medium and 3 large data sets"),
         *notes.budget(block.lines()),
     )
-    name = panel("sizes", place)
-    return Table(name, panel_title(TITLE, block), tuple(columns), tuple(rows), said, rules=rules(block.families))
+    name = panel("sizes", number)
+    return Table(name, panel_title(TITLE, block), tuple(columns), tuple(rows), remarks, rules=rules(block.families))

@@ -1,4 +1,4 @@
-"""A table as a value: what it says, before anyone decides how it is written."""
+"""A table as a value, independent of its output format."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Literal
 
 Form = Callable[[float], str]
 MISSING = "—"
-"""What stands where there is no result."""
+"""Text of a missing result."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A measured number, perhaps with its standard error, beside the paper's."""
+    """A measured number with an optional standard error, and the paper's number."""
 
     value: float
     paper: float | None = None
@@ -38,7 +38,7 @@ class Column:
     best : {"max", "min"} or None
         Which end is marked.
     group : str
-        Columns with the same group have one heading; in a table whose rows are marked, they compete.
+        Columns with the same group have one heading; in a table with marked rows, the best of a group is marked.
     align : {"l", "r"}
         Side.
     """
@@ -52,7 +52,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows with what has to be said about them.
+    """Columns and rows with notes.
 
     Attributes
     ----------
@@ -113,8 +113,8 @@ def significant(digits: int) -> Form:
     return form
 
 
-def best_places(table: Table) -> frozenset[tuple[int, int]]:
-    """Return the (row, column) places that are marked: the best of their competitors, ties as they are printed.
+def best_cells(table: Table) -> frozenset[tuple[int, int]]:
+    """Return the (row, column) indices of marked cells: the best of their group, with ties as printed.
 
     A number without a finite competitor is not marked.
     """
@@ -127,17 +127,17 @@ def best_places(table: Table) -> frozenset[tuple[int, int]]:
             for i in range(len(table.rows))
             for group in groups
         ]
-    return frozenset(place for field in fields for place in _best(table, field))
+    return frozenset(cell for field in fields for cell in _best(table, field))
 
 
-def _best(table: Table, places: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    found: list[tuple[tuple[int, int], float, str]] = []
-    for i, j in places:
+def _best(table: Table, cells: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    result: list[tuple[tuple[int, int], float, str]] = []
+    for i, j in cells:
         entry, column = table.rows[i][j], table.columns[j]
         if column.best is not None and isinstance(entry, Number) and math.isfinite(entry.value):
             value = entry.value if column.best == "min" else -entry.value
-            found.append(((i, j), value, column.form(entry.value)))
-    if len(found) < 2:
+            result.append(((i, j), value, column.form(entry.value)))
+    if len(result) < 2:
         return []
-    printed = min(found, key=lambda f: f[1])[2]
-    return [place for place, _, text in found if text == printed]
+    printed = min(result, key=lambda f: f[1])[2]
+    return [cell for cell, _, text in result if text == printed]

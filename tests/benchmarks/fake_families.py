@@ -1,9 +1,9 @@
-"""Families whose score has a closed form, and that can be told to fail, to wait for another process, or to hang.
+"""Families whose score has a closed form, with options to fail, to wait for another process, or to hang.
 
-``Point`` puts all its samples on one value, so that its CRPS is the mean absolute error of that value. What happens in
-a process is ruled by environment variables, because some tests run it elsewhere and kill it:
+``Point`` puts all its samples on one value, so that its CRPS is the mean absolute error of that value. Environment
+variables control each process, because some tests run it elsewhere and kill it:
 
-FAKE_LOG    directory in which every fit leaves a file;
+FAKE_LOG    directory in which every fit writes a file;
 FAKE_HANG   the fit of this number (from 1, by files in FAKE_LOG) says so in ``FAKE_LOG/hanging`` and never ends;
 FAKE_MEET   the first fit of a process waits until as many processes as this are fitting.
 """
@@ -24,12 +24,12 @@ from benchmarks.families.base import Family
 from benchmarks.protocol import Seeds
 
 PATIENCE = 120.0
-"""Seconds after which a process that waits for another gives up, so that a broken test ends."""
+"""Seconds after which a waiting process gives up, so that a broken test ends."""
 
 
 @dataclass
 class Point:
-    """All samples are ``shift``, in standardised units; seeds and threads are kept to be looked at."""
+    """All samples are ``shift``, in standardised units; seeds and threads are stored for the tests."""
 
     shift: float
     seeds: Seeds
@@ -89,7 +89,7 @@ def begin(work: Callable[[], Any], **environment: str) -> Any:
         os.environ.update(environment)
         work()
 
-    # forked: the libraries are there already, and nothing that runs in these processes has threads
+    # forked: the libraries are loaded already, and these processes have no threads
     process = multiprocessing.get_context("fork").Process(target=target)
     process.start()
     return process
@@ -144,6 +144,6 @@ MISSING = family("missing", requires=("no_such_module",))
 DYING = family("dying", build_dying)
 
 FAMILIES = {f.name: f for f in (POINT, NOISE, MISSING)}
-"""A registry in which all is well, as far as it is installed."""
+"""A registry of working families, one of them not installed."""
 
 ALL = {f.name: f for f in (POINT, NOISE, CORNERED, WIDE, FAR, MISSING, DYING)}

@@ -1,4 +1,4 @@
-"""What every benchmark family must do, whatever it is made of: one set of checks for all of them."""
+"""Checks that every benchmark family must pass."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ SEEDS = seeds(0)
 
 
 def distribution(X):
-    """Mean and standard deviation of y at x: a bend in the first column, a spread that the second switches."""
+    """Mean and standard deviation of y at x: the mean bends in the first column, the second switches the scale."""
     return np.sin(2.0 * X[:, 0]), np.where(X[:, 1] > 0.0, 0.6, 0.15)
 
 
@@ -26,7 +26,7 @@ def draw(n, seed):
 
 
 def oracle_crps(X, y):
-    """CRPS of the true law at the observations, in closed form."""
+    """CRPS of the true distribution at the observations, in closed form."""
     mean, std = distribution(X)
     z = (y - mean) / std
     return float(np.mean(std * (z * (2.0 * norm.cdf(z) - 1.0) + 2.0 * norm.pdf(z) - 1.0 / np.sqrt(np.pi))))
@@ -36,10 +36,10 @@ def fitted(name, params, n=600):
     return FAMILIES[name].build(params, SEEDS, 1).fit(*draw(n, seed=1))
 
 
-def check_distribution(model, factor, spread=1.3):
-    """CRPS within ``factor`` of the true law's, and a spread that follows the true one.
+def check_distribution(model, factor, scale_ratio=1.3):
+    """CRPS within ``factor`` of that of the true distribution, and a scale that follows the true one.
 
-    Where the true standard deviation is four times that of the other rows, samples' must be ``spread`` times.
+    Where the true standard deviation is four times larger, that of the samples must be ``scale_ratio`` times larger.
     """
     _, y_train = draw(600, seed=1)
     X, y = draw(400, seed=2)
@@ -49,9 +49,9 @@ def check_distribution(model, factor, spread=1.3):
     assert np.isfinite(samples).all()
     score, best = float(crps(samples, y).mean()), oracle_crps(X, y)
     assert score < factor * best < float(climatology_crps(y_train, y).mean())
-    assert score > 0.95 * best  # nothing beats the truth: 400 rows leave it an error of a few percent
+    assert score > 0.95 * best  # no forecast is better in expectation; 400 rows leave an error of a few percent
     wide = X[:, 1] > 0.0
-    assert samples[:, wide].std(axis=0).mean() > spread * samples[:, ~wide].std(axis=0).mean()
+    assert samples[:, wide].std(axis=0).mean() > scale_ratio * samples[:, ~wide].std(axis=0).mean()
 
 
 def check_determinism(name, params):
@@ -61,10 +61,10 @@ def check_determinism(name, params):
     first = family.build(params, SEEDS, 1).fit(X, y)
     again = family.build(params, SEEDS, 1).fit(X, y).sample(X[:20], 30)
     assert np.array_equal(first.sample(X[:20], 30), again)
-    assert np.array_equal(first.sample(X[:20], 30), again)  # drawing does not move the seed along
+    assert np.array_equal(first.sample(X[:20], 30), again)  # drawing does not advance the seed
     other = family.build(params, replace(SEEDS, sampler=SEEDS.sampler + 1), 1).fit(X, y).sample(X[:20], 30)
     assert not np.array_equal(other, again)
-    # both are samples of one law: means differ by the error of 30 draws, here at six of its standard deviations
+    # samples of one distribution: means differ by the error of 30 draws, here at six of its standard deviations
     error = np.sqrt((other.var(axis=0) + again.var(axis=0)) / 30.0)
     assert np.all(np.abs(other.mean(axis=0) - again.mean(axis=0)) < 6.0 * error + 1e-6)
     assert first.sample(X[:1], 1).shape == (1, 1)

@@ -1,4 +1,4 @@
-"""iBUG's parts that need no XGBoost: neighbours by shared leaves, and the calibration of their spread."""
+"""iBUG's parts that need no XGBoost: neighbours by shared leaves, and the calibration of their variance."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 
 def plain_variance(train, y, query, k):
-    """The definition, row by row: sort by affinity, let ties at the k-th place share."""
+    """The definition, row by row: sort by affinity, let ties at the k-th rank share."""
     out = []
     for row in query:
         affinity = (train == row).sum(axis=1)
@@ -34,8 +34,8 @@ def test_neighbours_are_those_of_the_definition(n, n_trees, n_leaves, k, seed):
     train = rng.integers(n_leaves, size=(n, n_trees), dtype=np.int32)
     query = rng.integers(n_leaves + 2, size=(7, n_trees), dtype=np.int32)  # some leaves hold no training row
     y = rng.standard_normal(n)
-    found = neighbour_variance(train, y, query, k, threads=1)
-    np.testing.assert_allclose(found, plain_variance(train, y, query, min(k, n)), atol=1e-12)
+    result = neighbour_variance(train, y, query, k, threads=1)
+    np.testing.assert_allclose(result, plain_variance(train, y, query, min(k, n)), atol=1e-12)
 
 
 def test_order_of_the_rows_and_threads_change_nothing():
@@ -43,9 +43,9 @@ def test_order_of_the_rows_and_threads_change_nothing():
     train, query = (rng.integers(4, size=(size, 20), dtype=np.int32) for size in (200, 150))
     y = rng.standard_normal(200)
     order = rng.permutation(200)
-    found = neighbour_variance(train, y, query, 15, threads=1)
-    np.testing.assert_allclose(neighbour_variance(train[order], y[order], query, 15, threads=1), found, rtol=1e-9)
-    assert np.array_equal(neighbour_variance(train, y, query, 15, threads=2), found)
+    result = neighbour_variance(train, y, query, 15, threads=1)
+    np.testing.assert_allclose(neighbour_variance(train[order], y[order], query, 15, threads=1), result, rtol=1e-9)
+    assert np.array_equal(neighbour_variance(train, y, query, 15, threads=2), result)
 
 
 def test_all_rows_as_neighbours_give_the_variance_of_the_response():

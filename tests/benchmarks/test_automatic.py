@@ -1,4 +1,4 @@
-"""The comparison of the automatic fit: lines that are kept, tables made of them, and which targets are met."""
+"""The comparison of the automatic fit: recorded lines, their tables, and which targets are met."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from benchmarks.automatic.lines import (
     KEY,
     MOST_DRAWS,
     NEXT_DRAW,
+    attainable_coverage,
     line_of,
     make_estimator,
     measured,
     n_draws,
-    own_coverage,
 )
 from benchmarks.automatic.pages import page
 from benchmarks.automatic.rivals import NO_RIVALS, Rivals
-from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Fits, Lines, geometric_mean, metric, of_right_distributions
+from benchmarks.automatic.summary import BEST_OF_NINE, FLOW, Fits, Lines, geometric_mean, metric, of_exact_distributions
 from benchmarks.automatic.targets import targets
 from benchmarks.automatic.variants import DATA_SETS, REPEATED_DATA, VARIANTS, Job, deduplicated
 from benchmarks.evaluation import scores
@@ -85,25 +85,25 @@ def table(n=60, seed=0):
     return Table(rng.normal(size=(n, 2)), rng.normal(size=n), ("a", "b"), "y")
 
 
-def namespace(tmp_path: Path, **given) -> argparse.Namespace:
+def namespace(tmp_path: Path, **options) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
-    return argparse.Namespace(**{**vars(parser.parse_args([])), "results_dir": tmp_path, **given})
+    return argparse.Namespace(**{**vars(parser.parse_args([])), "results_dir": tmp_path, **options})
 
 
-def test_a_line_says_what_was_measured_and_how():
-    own = table()
-    line = line_of(JOB, own, threads=1, time_limit=7.0, n_samples=20, make=Fake)
+def test_a_line_records_scores_and_settings():
+    data = table()
+    line = line_of(JOB, data, threads=1, time_limit=7.0, n_samples=20, make=Fake)
     part = split(60, 1)
-    samples = np.random.default_rng(seeds(1).sampler).choice(own.y[part.train], size=(20, len(part.test)))
-    first = scores(samples, own.y[part.test], own.y[part.train])
+    samples = np.random.default_rng(seeds(1).sampler).choice(data.y[part.train], size=(20, len(part.test)))
+    first = scores(samples, data.y[part.test], data.y[part.train])
     changed = {name for name, value in first.items() if line["metrics"][name] != value}
     assert changed == {"crps", "crpss"}
     drawn = [
-        np.random.default_rng(seeds(1).sampler + NEXT_DRAW * k).choice(own.y[part.train], size=(20, len(part.test)))
+        np.random.default_rng(seeds(1).sampler + NEXT_DRAW * k).choice(data.y[part.train], size=(20, len(part.test)))
         for k in range(MOST_DRAWS)
     ]
-    mean = np.mean([crps(draw, own.y[part.test]).mean() for draw in drawn])
+    mean = np.mean([crps(draw, data.y[part.test]).mean() for draw in drawn])
     assert line["metrics"]["crps"] == pytest.approx(mean)
     assert line["metrics"]["crpss"] == pytest.approx(1.0 - mean / first["crps_climatology"])
     assert line["n_draws"] == MOST_DRAWS
@@ -116,15 +116,15 @@ def test_a_line_says_what_was_measured_and_how():
     json.dumps(line)
 
 
-def test_few_rows_are_drawn_often():
+def test_small_test_parts_have_several_draws():
     assert [n_draws(n) for n in (51, 74, 172, 1083, 3440, 7622)] == [20, 20, 20, 4, 1, 1]
 
 
-def test_the_presets_limit_is_written_down():
+def test_the_time_limit_of_the_preset_is_recorded():
     assert line_of(JOB, table(), threads=1, n_samples=5, make=Fake)["time_limit"] == PRESETS["fast"].time_limit
 
 
-def test_samples_that_are_no_numbers_are_no_line():
+def test_samples_that_are_not_finite_give_no_line():
     class Broken(Fake):
         def sample(self, X, n_samples, seed):
             return np.full((n_samples, len(X)), np.nan)
@@ -144,7 +144,7 @@ def test_the_real_estimator_makes_a_line():
     json.dumps(line)
 
 
-def test_what_is_there_is_kept(tmp_path):
+def test_existing_lines_are_kept(tmp_path):
     options = {"threads": 1, "n_samples": 5, "make": Fake}
     state, first = measured(JOB, table(), tmp_path, **options)
     assert (state, Fake.fits) == ("measured", 1)
@@ -157,7 +157,7 @@ def test_what_is_there_is_kept(tmp_path):
     assert len(records.latest(tmp_path / "auto.jsonl", KEY)) == 3
 
 
-def test_two_processes_do_not_do_the_same(tmp_path):
+def test_two_processes_do_not_fit_the_same_job(tmp_path):
     (tmp_path / "studies").mkdir()
     with held(tmp_path / "studies" / "diabetes__1__fast__full__False.lock"):
         assert measured(JOB, table(), tmp_path, threads=1, make=Fake) == ("shared", None)
@@ -190,7 +190,7 @@ def test_jobs_of_ablations_and_of_unrepeated_rows(tmp_path):
     assert all(job.deduplicated for job in unrepeated)
 
 
-def test_variants_take_out_one_part_each():
+def test_variants_remove_one_part_each():
     full = PRESETS["best"]
     made = {name: variant(full) for name, variant in VARIANTS.items()}
     assert made["full"] == made["no_recalibration"] == full
@@ -221,12 +221,12 @@ def test_every_variant_can_be_fitted(name):
         assert not any("stack" in text or "given" in text for text in model.weights_)
 
 
-def test_the_command_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
+def test_the_command_continues_after_an_interruption(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "load_table", lambda name, directory: table())
     options = {"data_sets": ["yacht", "diabetes"], "folds": [(1, 2)], "preset": "fast", "threads": 1}
     command.run(namespace(tmp_path, minutes_total=0.0, **options), make=Fake)
     assert Fake.fits == 0
-    assert "4 of 4 fits were not begun" in capsys.readouterr().err
+    assert "4 of 4 fits were not started" in capsys.readouterr().err
     assert not (tmp_path / "auto.md").exists()
     command.run(namespace(tmp_path, **{**options, "data_sets": ["yacht"]}), make=Fake)
     command.run(namespace(tmp_path, **options), make=Fake)
@@ -260,18 +260,18 @@ def test_wrong_options_are_refused(arguments, capsys):
 
 
 def lines_of(crps, preset="best", variant="full", deduplicated=False, folds=(1, 2), **changes):
-    """Lines with given CRPS by data set, perfectly calibrated unless changed."""
-    found = {"coverage_error_50": 0.01, "coverage_error_90": 0.01, "pit_ks_p": 0.5}
-    found |= {"coverage_50": 0.51, "coverage_90": 0.89}
-    found |= {"iqr_mace_50": 0.03, "iqr_mace_90": 0.02}
+    """Lines with the CRPS of each data set, perfectly calibrated unless changed."""
+    result = {"coverage_error_50": 0.01, "coverage_error_90": 0.01, "pit_ks_p": 0.5}
+    result |= {"coverage_50": 0.51, "coverage_90": 0.89}
+    result |= {"iqr_mace_50": 0.03, "iqr_mace_90": 0.02}
     line = {"fit_seconds": 20.0, "fit_cpu_seconds": 15.0, "n_train": 500, "n_test": 100, "threads": 2}
-    line |= {"source_hash": "h", "cut_short": False, **{k: v for k, v in changes.items() if k not in found}}
-    found |= {k: v for k, v in changes.items() if k in found}
+    line |= {"source_hash": "h", "cut_short": False, **{k: v for k, v in changes.items() if k not in result}}
+    result |= {k: v for k, v in changes.items() if k in result}
     return [
         {
             **line,
             **dict(zip(KEY, (name, fold, preset, variant, deduplicated), strict=True)),
-            "metrics": {**found, "crps": value},
+            "metrics": {**result, "crps": value},
         }
         for name, value in crps.items()
         for fold in folds
@@ -295,7 +295,7 @@ RIVALS = Rivals(
 )
 
 
-def judged(records, rivals=RIVALS):
+def targets_of(records, rivals=RIVALS):
     """All targets as the lines have them."""
     return targets(Fits.of(records), rivals)
 
@@ -312,22 +312,22 @@ GOOD = [
 ]
 
 
-def test_errors_of_folds_that_cancel_are_no_error_of_all_folds():
+def test_errors_of_folds_cancel_in_the_pooled_error():
     records = [
         *lines_of({"yacht": 1.0, "wine": 1.0}, folds=(1,), coverage_50=0.4),
         *lines_of({"yacht": 1.0}, folds=(2,), coverage_50=0.6),
         *lines_of({"wine": 1.0}, folds=(2,), coverage_50=0.2),
     ]
-    assert Lines.of(records, "best").coverage_error_together(50) == pytest.approx((0.0 + 0.2) / 2.0)
-    assert np.isnan(Lines.of([], "best").coverage_error_together(50))
+    assert Lines.of(records, "best").pooled_coverage_error(50) == pytest.approx((0.0 + 0.2) / 2.0)
+    assert np.isnan(Lines.of([], "best").pooled_coverage_error(50))
 
 
 def test_all_targets_can_be_met():
-    assert [target.state for target in judged(GOOD)] == ["met"] * 11
-    assert [target.state for target in judged(GOOD, NO_RIVALS)] == [*["met"] * 9, *["incomplete"] * 2]
+    assert [target.state for target in targets_of(GOOD)] == ["met"] * 11
+    assert [target.state for target in targets_of(GOOD, NO_RIVALS)] == [*["met"] * 9, *["incomplete"] * 2]
 
 
-def test_what_incomplete_means_is_said_where_something_is():
+def test_a_note_explains_incomplete_targets():
     def notes(records):
         return " ".join(page(records, RIVALS).tables[-1].notes)
 
@@ -357,39 +357,39 @@ def test_what_incomplete_means_is_said_where_something_is():
 )
 def test_each_target_can_be_missed(lines, broken):
     replaced = {tuple(line[name] for name in KEY): line for line in [*GOOD, *lines]}
-    missed = [target for target in judged(replaced.values()) if target.state != "met"]
+    missed = [target for target in targets_of(replaced.values()) if target.state != "met"]
     assert len(missed) == len(broken)
     for target, part in zip(missed, broken, strict=True):
         assert part in target.text
         assert target.state == "not met"
 
 
-def test_what_is_missing_leaves_targets_open():
-    assert {target.state for target in judged(lines_of({"yacht": 0.1, "wine": 0.2}))} == {"incomplete"}
-    assert {target.state for target in judged([])} == {"incomplete"}
-    lost = judged(lines_of({name: 1.5 * BEST_OF_NINE[name] for name in ("yacht", "energy", "wine")}))
+def test_missing_data_sets_leave_targets_incomplete():
+    assert {target.state for target in targets_of(lines_of({"yacht": 0.1, "wine": 0.2}))} == {"incomplete"}
+    assert {target.state for target in targets_of([])} == {"incomplete"}
+    lost = targets_of(lines_of({name: 1.5 * BEST_OF_NINE[name] for name in ("yacht", "energy", "wine")}))
     assert [target.state for target in lost[:3]] == ["not met", "not met", "incomplete"]  # whatever the others will be
 
 
-def test_what_right_distributions_cover_by_hand():
+def test_coverage_error_of_exact_distributions_by_hand():
     # of two rows none, one or two are inside: |B/2 - 1/2| is 1/2 with probability 1/2
-    assert of_right_distributions(50)({"n_test": 2, "metrics": {}}) == pytest.approx(0.25)
+    assert of_exact_distributions(50)({"n_test": 2, "metrics": {}}) == pytest.approx(0.25)
     # of three rows with p = 0.9: E|B - 2.7| = (0.001 * 2.7 + 0.027 * 1.7 + 0.243 * 0.7 + 0.729 * 0.3)
-    assert of_right_distributions(90)({"n_test": 3, "metrics": {}}) == pytest.approx(0.4374 / 3)
-    # few values let 50% intervals cover 3/4: both of two rows with 9/16, one with 6/16, none with 1/16
-    few = {"n_test": 2, "metrics": {"own_coverage_50": 0.75, "coverage_50": 0.7}}
-    assert of_right_distributions(50)(few) == pytest.approx(0.5 * 10 / 16)
-    # laws that all go to the observed value say nothing
+    assert of_exact_distributions(90)({"n_test": 3, "metrics": {}}) == pytest.approx(0.4374 / 3)
+    # a discrete response lets 50% intervals cover 3/4: both of two rows with 9/16, one with 6/16, none with 1/16
+    few = {"n_test": 2, "metrics": {"attainable_coverage_50": 0.75, "coverage_50": 0.7}}
+    assert of_exact_distributions(50)(few) == pytest.approx(0.5 * 10 / 16)
+    # distributions that all concentrate on the observed value say nothing
     few["metrics"]["coverage_50"] = 0.75
-    assert of_right_distributions(50)(few) == pytest.approx(0.25)
+    assert of_exact_distributions(50)(few) == pytest.approx(0.25)
 
 
-def test_distributions_of_few_values_cover_more_than_their_level():
+def test_discrete_distributions_cover_more_than_their_level():
     training = np.repeat([5.0, 6.0], 50)
-    # three quarters of the law at 6 or near it, for each of two rows; half of the law is within 5.99 and 6.01
+    # three quarters of the mass at 6 or near it, for each of two rows; half of it is within 5.99 and 6.01
     samples = np.tile(np.repeat([5.0, 5.99, 6.0, 6.01], 25)[:, None], 2)
-    assert own_coverage(samples, training) == {"own_coverage_50": 0.75, "own_coverage_90": 1.0}
-    assert own_coverage(samples, np.arange(100.0)) == {}
+    assert attainable_coverage(samples, training) == {"attainable_coverage_50": 0.75, "attainable_coverage_90": 1.0}
+    assert attainable_coverage(samples, np.arange(100.0)) == {}
 
 
 def test_means_and_ratios_by_hand():
@@ -404,17 +404,27 @@ def test_means_and_ratios_by_hand():
     assert set(FLOW) == set(BEST_OF_NINE) == set(DATA_SETS)
 
 
-def test_coverage_of_few_values_is_told():
+def test_a_note_gives_the_coverage_of_discrete_responses():
     wine = lines_of({"wine": 0.26})
     for line in wine:
-        line["metrics"] |= {"coverage_50": 0.68, "coverage_90": 0.94, "own_coverage_50": 0.63, "own_coverage_90": 0.95}
+        line["metrics"] |= {
+            "coverage_50": 0.68,
+            "coverage_90": 0.94,
+            "attainable_coverage_50": 0.63,
+            "attainable_coverage_90": 0.95,
+        }
     naval = lines_of({"naval": 1e-6})
     for line in naval:
-        line["metrics"] |= {"coverage_50": 0.79, "coverage_90": 0.95, "own_coverage_50": 0.79, "own_coverage_90": 0.95}
+        line["metrics"] |= {
+            "coverage_50": 0.79,
+            "coverage_90": 0.95,
+            "attainable_coverage_50": 0.79,
+            "attainable_coverage_90": 0.95,
+        }
     text = render.markdown(page([*wine, *naval, *lines_of({"yacht": 0.1})]))
     for line in wine:
-        line["metrics"] |= {"own_coverage_50": 0.51, "own_coverage_90": 0.91}
-    assert "wine has few values" not in render.markdown(page(wine))  # with room they cover what they say
+        line["metrics"] |= {"attainable_coverage_50": 0.51, "attainable_coverage_90": 0.91}
+    assert "wine has few values" not in render.markdown(page(wine))  # with jitter they attain nominal coverage
     assert "intervals would cover 0.630 and 0.950; they cover 0.680 and 0.940 (fold 1-2)" in text
     assert "yacht has few values" not in text
     assert "naval has few values" not in text  # the two are the same number
@@ -433,7 +443,7 @@ def test_tables_without_repeated_rows_are_compared_with_the_plain_recipe_on_the_
     assert "--rivals" not in text
 
 
-def test_and_with_the_best_family_that_has_the_same_folds():
+def test_tables_without_repeated_rows_are_compared_with_the_best_family_on_the_same_folds():
     rivals = Rivals(
         (
             *rivals_of({"wine": 0.36}),

@@ -11,14 +11,14 @@ from benchmarks import bag_mix
 from tests.conftest import tiny, toy
 
 
-def test_the_same_bags_are_used_in_both_ways_in_units_of_the_table():
+def test_both_mixes_use_the_same_bags_and_original_units():
     X, y = toy(180)
     fold = prepare(Table(X, 100.0 + 10.0 * y, ("a", "b", "c"), "y"), 0)
     lines = bag_mix.measure("toy", "flow", tiny("flow", n_bags=3), fold)
     assert [(line.data_set, line.recipe, line.mix) for line in lines] == [("toy", "flow", m) for m in bag_mix.MIXES]
     assert lines[0].crps != lines[1].crps
-    spread = np.abs(fold.y_test - np.median(fold.y_test)).mean()
-    assert all(0.1 * spread < line.crps < 1.5 * spread for line in lines)
+    deviation = np.abs(fold.y_test - np.median(fold.y_test)).mean()
+    assert all(0.1 * deviation < line.crps < 1.5 * deviation for line in lines)
     assert all(0.0 <= line.coverage_50 <= line.coverage_90 <= 1.0 for line in lines)
 
 
@@ -36,7 +36,7 @@ def test_the_page_by_hand():
     assert "--bags 3" in text
 
 
-def test_recipes_have_the_bags_that_were_asked_for():
+def test_recipes_have_the_requested_bags():
     assert {m.n_bags for m in bag_mix.models(4, 1).values()} == {4}
     with pytest.raises(SystemExit):
         main(["bag-mix", "--data-sets", "nothing"])

@@ -40,17 +40,17 @@ def test_tables_are_the_same_in_every_format(ending, tmp_path, monkeypatch):
     path = tmp_path / f"table.{ending}"
     chunks.write(path, 100, seed=3)
     expected = pa.concat_tables(chunks.blocks(100, seed=3)).drop_columns(["y"])
-    found = read_table(path, expected.column_names)
-    assert found.num_rows == 100
-    assert found.to_pydict() == expected.to_pydict()
-    assert found.column("id").to_pylist() == list(range(100))
+    result = read_table(path, expected.column_names)
+    assert result.num_rows == 100
+    assert result.to_pydict() == expected.to_pydict()
+    assert result.column("id").to_pylist() == list(range(100))
     assert len(expected.column_names) == 10
     assert set(expected.column("town").to_pylist()) <= set(chunks.TOWNS)
     if ending == "parquet":
         assert pyarrow.parquet.ParquetFile(path).num_row_groups == 3
 
 
-def test_a_table_to_be_learned_has_its_response(tmp_path):
+def test_a_training_table_has_its_response(tmp_path):
     chunks.write(tmp_path / "train.parquet", 50)
     y = read_table(tmp_path / "train.parquet", ["y"]).column("y").to_numpy()
     assert np.std(y) > 0.5

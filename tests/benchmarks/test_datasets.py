@@ -1,4 +1,4 @@
-"""The data-set reader on generated files: formats, checksums and what it says when a file is missing."""
+"""The data-set reader on generated files: formats, checksums and the messages about missing files."""
 
 import gzip
 import hashlib

@@ -22,7 +22,7 @@ ROWS = 7
 
 
 class Server:
-    """Files by path, and how often each was asked for."""
+    """Files by path, and the number of requests for each."""
 
     def __init__(self):
         self.files: dict[str, bytes] = {}
@@ -120,7 +120,7 @@ def arff_file(names, values) -> bytes:
 
 
 def concrete(values) -> bytes:
-    """The repository's own table, to the byte: of the local file it has the registered checksum."""
+    """The table of the repository, byte for byte: made of the local file it has the registered checksum."""
     header = (
         "Cement,Blast Furnace Slag,Fly Ash,Water,Superplasticizer,Coarse Aggregate,Fine Aggregate,Age,"
         "Concrete compressive strength"
@@ -136,7 +136,7 @@ def wine(values) -> bytes:
 
 
 def california(values) -> bytes:
-    """The nine columns of StatLib that have the given ratios."""
+    """The nine columns of StatLib that have these ratios."""
     income, age, rooms, bedrooms, people, occupants, latitude, longitude, value = values.T
     households = np.round(people / occupants)
     rooms, bedrooms = np.round(rooms * households), np.round(bedrooms * households)
@@ -187,7 +187,7 @@ MAKERS = {
 
 
 PREPARED = [("yacht", 0), ("energy", 0), ("concrete", 0), ("concrete", 1), ("wine", 0), ("california_housing", 1)]
-"""Those with some preparation, and few enough rows."""
+"""Originals that need preparation and have few rows."""
 
 
 def values_of(name: str, rows: int = ROWS):
@@ -235,14 +235,14 @@ def test_an_original_is_prepared_verified_and_cached(name, number, server):
     data_set, table = smaller(name, values_of(name))
     path = offer(server, name, number, values_of(name))
     options = {"originals": without_checksum(name, number), "base_url": server.url}
-    found = load(data_set, None, **options)
-    np.testing.assert_allclose(found.X, table.X, rtol=1e-9)
-    np.testing.assert_allclose(found.y, table.y, rtol=1e-9)
-    assert (found.features, found.target) == (table.features, table.target)
+    result = load(data_set, None, **options)
+    np.testing.assert_allclose(result.X, table.X, rtol=1e-9)
+    np.testing.assert_allclose(result.y, table.y, rtol=1e-9)
+    assert (result.features, result.target) == (table.features, table.target)
     hits = len(server.hits)
     again = load(data_set, None, **options)
-    np.testing.assert_array_equal(again.X, found.X)
-    np.testing.assert_array_equal(again.y, found.y)
+    np.testing.assert_array_equal(again.X, result.X)
+    np.testing.assert_array_equal(again.y, result.y)
     assert server.hits.count(path) == 1
     assert len(server.hits) == hits
 
@@ -255,9 +255,9 @@ def test_the_registered_checksums_hold_for_originals_made_of_the_local_files(nam
     local = load(DATA_SETS[name], data_directory())
     offer(server, name, number, np.column_stack([local.X, local.y]))
     original = ORIGINALS[name][number]
-    found = load(DATA_SETS[name], None, originals=[original], base_url=server.url)
-    np.testing.assert_array_equal(found.X, local.X)
-    np.testing.assert_array_equal(found.y, local.y)
+    result = load(DATA_SETS[name], None, originals=[original], base_url=server.url)
+    np.testing.assert_array_equal(result.X, local.X)
+    np.testing.assert_array_equal(result.y, local.y)
 
 
 def test_other_numbers_are_refused_and_not_cached(server, tmp_path):

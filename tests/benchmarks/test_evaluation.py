@@ -1,4 +1,4 @@
-"""Evaluation: the scores of a fold, the line they are written to, and what is done again after an interruption."""
+"""Evaluation: the scores of a fold, the line they are written to, and continuing after an interruption."""
 
 from __future__ import annotations
 
@@ -84,19 +84,19 @@ def lines(layout: Layout) -> list[records.Record]:
 def test_scores_of_one_value_are_those_of_the_error(error, n_samples, n, seed):
     rng = np.random.default_rng(seed)
     y, y_train = rng.normal(size=n), rng.normal(size=50)
-    found = scores(np.tile(y + error, (n_samples, 1)), y, y_train)
+    actual = scores(np.tile(y + error, (n_samples, 1)), y, y_train)
     for name in ("crps", "rmse", "mae"):
-        assert found[name] == pytest.approx(abs(error), rel=1e-6)
-    assert found["crpss"] == pytest.approx(1.0 - abs(error) / found["crps_climatology"], rel=1e-6)
-    assert found["dss"] == pytest.approx(np.log(1e-12) + error**2 / 1e-12, rel=1e-4)
-    assert found["pit_ks"] == pytest.approx(1.0)
-    assert found["q_mace"] == pytest.approx(0.5)
+        assert actual[name] == pytest.approx(abs(error), rel=1e-6)
+    assert actual["crpss"] == pytest.approx(1.0 - abs(error) / actual["crps_climatology"], rel=1e-6)
+    assert actual["dss"] == pytest.approx(np.log(1e-12) + error**2 / 1e-12, rel=1e-4)
+    assert actual["pit_ks"] == pytest.approx(1.0)
+    assert actual["q_mace"] == pytest.approx(0.5)
     for level in LEVELS:
         percent = round(100 * level)
-        assert found[f"coverage_{percent}"] == 0.0
-        assert found[f"coverage_error_{percent}"] == found[f"iqr_mace_{percent}"] == pytest.approx(level)
-        assert found[f"width_{percent}"] == pytest.approx(0.0, abs=1e-12)
-        assert found[f"iqr_coverage_{percent}"] == [0.0] * 5
+        assert actual[f"coverage_{percent}"] == 0.0
+        assert actual[f"coverage_error_{percent}"] == actual[f"iqr_mace_{percent}"] == pytest.approx(level)
+        assert actual[f"width_{percent}"] == pytest.approx(0.0, abs=1e-12)
+        assert actual[f"iqr_coverage_{percent}"] == [0.0] * 5
 
 
 @settings(deadline=None, max_examples=40)
@@ -105,17 +105,17 @@ def test_scores_agree_with_each_other(fifth, seed):
     rng = np.random.default_rng(seed)
     y = rng.normal(size=5 * fifth)
     samples = rng.normal(size=(40, 5 * fifth)) * rng.uniform(0.2, 2.0, size=5 * fifth)
-    found = scores(samples, y, rng.normal(size=30))
-    widths = [found[f"width_{round(100 * level)}"] for level in LEVELS]
+    actual = scores(samples, y, rng.normal(size=30))
+    widths = [actual[f"width_{round(100 * level)}"] for level in LEVELS]
     assert widths == sorted(widths)
     for level in LEVELS:
         percent = round(100 * level)
-        inside = found[f"coverage_{percent}"]
-        assert found[f"coverage_error_{percent}"] == pytest.approx(abs(inside - level))
+        inside = actual[f"coverage_{percent}"]
+        assert actual[f"coverage_error_{percent}"] == pytest.approx(abs(inside - level))
         # five bins of equal size share out the coverage
-        assert np.mean(found[f"iqr_coverage_{percent}"]) == pytest.approx(inside)
-        assert found[f"coverage_error_{percent}"] <= found[f"iqr_mace_{percent}"] + 1e-12
-    json.dumps(found)
+        assert np.mean(actual[f"iqr_coverage_{percent}"]) == pytest.approx(inside)
+        assert actual[f"coverage_error_{percent}"] <= actual[f"iqr_mace_{percent}"] + 1e-12
+    json.dumps(actual)
 
 
 def test_a_line_has_everything(table, layout):
@@ -147,14 +147,14 @@ def test_kernels_are_compiled_before_the_clock_runs_if_there_are_any(table, layo
     assert seen == ["warm"] * ("numba" in packages) + ["clock"] * 3
 
 
-def test_lines_that_are_there_are_kept(table, layout, log):
+def test_existing_lines_are_kept(table, layout, log):
     states = [evaluate(fake.NOISE, table, SYNTHETIC, fold, layout).state for fold in (1, 2, 1, 2)]
     assert states == ["evaluated", "evaluated", "kept", "kept"]
     assert fake.n_fits(log) == len(lines(layout)) == 2
 
 
 @pytest.mark.parametrize("change", ["configuration", "rows", "samples", "force"])
-def test_a_line_that_does_not_fit_is_made_again_and_the_last_counts(table, layout, change):
+def test_an_outdated_line_is_computed_again_and_the_last_counts(table, layout, change):
     evaluate(fake.NOISE, table, SYNTHETIC, 1, layout)
     options = {"rows": {"test_rows": 20}, "samples": {"n_samples": 50}, "force": {"force": True}}.get(change, {})
     if change == "configuration":
@@ -167,7 +167,7 @@ def test_a_line_that_does_not_fit_is_made_again_and_the_last_counts(table, layou
     assert (line["n_test"], line["n_samples"]) == (20 if change == "rows" else 50, 50 if change == "samples" else 200)
 
 
-def test_a_torn_last_line_is_made_again_and_spoils_no_other(table, layout, log):
+def test_a_torn_last_line_is_computed_again_and_damages_no_other(table, layout, log):
     for fold in (1, 2, 3):
         evaluate(fake.NOISE, table, SYNTHETIC, fold, layout)
     whole = lines(layout)
@@ -200,7 +200,7 @@ def test_nothing_is_evaluated_before_it_is_tuned(table, layout):
     assert evaluate(fake.CORNERED, table, SYNTHETIC, 1, layout).state == "untuned"
 
 
-def test_a_fold_that_another_process_is_at_is_left_to_it(table, layout, log):
+def test_a_fold_in_progress_elsewhere_is_skipped(table, layout, log):
     with held(layout.fold_lock(SYNTHETIC, "noise", 1)):
         assert evaluate(fake.NOISE, table, SYNTHETIC, 1, layout).state == "shared"
     assert fake.n_fits(log) == 0
@@ -210,7 +210,7 @@ def evaluate_all(table: Table, layout: Layout) -> list[str]:
     return [evaluate(fake.NOISE, table, SYNTHETIC, fold, layout).state for fold in EVALUATION_FOLDS]
 
 
-def test_a_killed_evaluation_goes_on(table, layout, log):
+def test_a_killed_evaluation_continues(table, layout, log):
     process = fake.begin(partial(evaluate_all, table, layout), FAKE_HANG="3")
     fake.wait_until((log / "hanging").exists)
     process.kill()
@@ -243,5 +243,5 @@ def test_lines_of_several_processes_do_not_mix(tmp_path):
     for process in processes:
         process.join()
     assert len(path.read_bytes().splitlines()) == 60
-    found = {(r["writer"], r["number"]) for r in records.read(path)}
-    assert found == {(writer, number) for writer in range(3) for number in range(20)}
+    actual = {(r["writer"], r["number"]) for r in records.read(path)}
+    assert actual == {(writer, number) for writer in range(3) for number in range(20)}

@@ -78,10 +78,10 @@ def test_trials_are_the_papers():
 
 def test_importing_the_registry_imports_no_competitor():
     code = "import sys, benchmarks.families; print(sorted(sys.modules))"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     for module in ("torch", "ngboost", "catboost", "xgboost", "optuna"):
-        assert f"'{module}'" not in said
-    assert "'benchmarks.families'" in said
+        assert f"'{module}'" not in output
+    assert "'benchmarks.families'" in output
 
 
 @pytest.mark.parametrize("name", EXTERNAL)
@@ -126,7 +126,7 @@ def test_corners_are_tried_first_as_they_are(name, study):
     ],
 )
 def test_a_missing_package_is_named_with_its_extra(monkeypatch, study, name, module, extra):
-    monkeypatch.setitem(sys.modules, module, None)  # what Python itself uses to say that there is no such module
+    monkeypatch.setitem(sys.modules, module, None)  # None in sys.modules makes the import fail
     family = FAMILIES[name]
     assert not family.available()
     with pytest.raises(ImportError, match=rf"needs {module}.*pip install 'diffgbm\[{extra}\]'"):

@@ -1,4 +1,4 @@
-"""The benchmark of model files: what it measures is there, and its table says it."""
+"""The benchmark of model files: its measurements and its table."""
 
 import argparse
 
@@ -19,12 +19,12 @@ def test_a_tiny_model_is_measured_and_writes_no_results(capsys, monkeypatch, tmp
 
 def test_the_numbers_are_those_of_files_and_pickles(monkeypatch):
     make = model_files.TINY["tiny"]
-    found = model_files.measure("tiny", make, 90, 1)
-    assert 0 < found["file_size"] < 100_000
-    assert 0 < found["pickle_size"] < 200_000
-    assert all(found[f"{kind}_{what}"] >= 0.0 for kind in ("file", "pickle") for what in ("load", "first", "save"))
-    text = model_files.table([found])
-    assert f"**{found['file_size'] / found['pickle_size']:.2f}**" in text
+    result = model_files.measure("tiny", make, 90, 1)
+    assert 0 < result["file_size"] < 100_000
+    assert 0 < result["pickle_size"] < 200_000
+    assert all(result[f"{kind}_{what}"] >= 0.0 for kind in ("file", "pickle") for what in ("load", "first", "save"))
+    text = model_files.table([result])
+    assert f"**{result['file_size'] / result['pickle_size']:.2f}**" in text
 
     original = DiffGBM.sample
     monkeypatch.setattr(DiffGBM, "sample", lambda self, X, n, seed: original(self, X, n, seed=None))

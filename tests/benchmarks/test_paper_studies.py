@@ -1,4 +1,4 @@
-"""Studies of the paper: the schema refuses what it does not know, runs go on, tables show its numbers."""
+"""Studies of the paper: the schema rejects unknown entries, runs continue, tables show the paper's numbers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 import yaml
 from benchmarks.__main__ import main
-from benchmarks.paper_studies import command, stand_ins, work
+from benchmarks.paper_studies import command, study_tables, work
 from benchmarks.paper_studies.documents import write_document, write_study
 from benchmarks.paper_studies.fits import SURFACE, Bench, measure_arms, params_of, plan_of, sampler_of, surface_of
 from benchmarks.paper_studies.measures import MEASURES
 from benchmarks.paper_studies.pages import claims_table, finished, page_of
 from benchmarks.paper_studies.reader import StudyError
 from benchmarks.paper_studies.schema import ORDER, STUDIES, load_studies, read_study, study_names, study_of
-from benchmarks.paper_studies.stand_ins import ct_stand_in, table_of
+from benchmarks.paper_studies.study_tables import ct_substitute, table_of
 from benchmarks.paper_studies.work import Settings, perform, tasks_of
 from benchmarks.protocol import prepare
 from benchmarks.table_files import Table
@@ -70,7 +70,7 @@ def written(tmp_path: Path, **changes: Any) -> Path:
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
-    """Return the content with one place changed; ``value`` of ... removes it."""
+    """Return the content with one entry changed; ``value`` of ... removes it."""
     content = copy.deepcopy(CONTENT)
     place: Any = content
     *steps, last = [int(part) if part.isdigit() else part for part in path.split("/")]
@@ -117,12 +117,12 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("name", "small", "the study is named 'small', its file 'tiny'"),
     ],
 )
-def test_a_mistake_is_told_with_its_place_and_what_is_accepted(path, value, message):
+def test_an_error_names_its_location_and_the_accepted_values(path, value, message):
     with pytest.raises(StudyError, match=message):
         study_of(changed(path, value), "tiny.yaml", "tiny")
 
 
-def test_what_is_no_mapping_or_no_yaml_is_refused(tmp_path):
+def test_files_without_a_mapping_or_without_yaml_are_refused(tmp_path):
     with pytest.raises(StudyError, match="expected a mapping"):
         study_of([], "tiny.yaml", "tiny")
     (tmp_path / "bad.yaml").write_text("a: [1,", encoding="utf-8")
@@ -170,7 +170,7 @@ def test_parameters_are_layered(tmp_path):
     assert set(tuned) <= set(SURFACE)
 
 
-def test_a_stochastic_arm_takes_the_place_of_the_recipes_own_equation():
+def test_a_stochastic_arm_replaces_the_equation_of_the_recipe():
     study = tiny(models={"flow": {"recipe": "score_plus"}})
     params = params_of(study, study.models["flow"], None)
     assert sampler_of(study.arms[0], params) == {"sampler_method": "heun", "n_steps": 25, "pf_ode": True}
@@ -195,7 +195,7 @@ def test_arms_that_differ_in_the_sampler_share_a_fit(monkeypatch):
     assert all(MEASURES[name].of(cells["ode"]) >= 0.0 for name in ("crps", "q_mace", "ks_pass", "top_iqr_coverage_90"))
 
 
-def test_a_unit_is_scored_in_the_responses_own_units():
+def test_a_unit_is_scored_in_original_units():
     study = tiny()
     table = table_of("skewed", 60, None).table
     cells = []
@@ -207,7 +207,7 @@ def test_a_unit_is_scored_in_the_responses_own_units():
     assert cells[1]["crpss"] == pytest.approx(cells[0]["crpss"], rel=1e-5)
 
 
-def test_a_run_that_was_interrupted_goes_on(tmp_path, monkeypatch):
+def test_an_interrupted_run_continues(tmp_path, monkeypatch):
     study, settings = tiny(), Settings(results_dir=tmp_path, download=False)
     first, second = tasks_of([study])
     assert [report.state for report in perform(settings, first)] == ["measured"]
@@ -224,7 +224,7 @@ def test_a_run_that_was_interrupted_goes_on(tmp_path, monkeypatch):
     assert set(records.latest(path, work.KEY)) == {("skewed", 1), ("skewed", 2)}
     line = records.latest(path, work.KEY)["skewed", 1]
     assert {"digest", "commit", "source_hash", "n_train", "n_test", "note", "time"} <= set(line)
-    # another setting makes the line again, the same with force
+    # another setting measures again, and so does force
     more = tiny(n_samples=21)
     assert [report.state for report in perform(settings, tasks_of([more])[0])] == ["measured"]
     forced = Settings(results_dir=tmp_path, download=False, force=True)
@@ -246,7 +246,7 @@ def test_a_unit_that_fails_does_not_stop_the_others(tmp_path):
     assert "num_leaves" in reports[0].text
 
 
-def test_a_data_set_that_cannot_be_had_is_said(tmp_path):
+def test_a_data_set_that_is_not_available_is_reported(tmp_path):
     study = tiny(data_sets=["yacht"])
     settings = Settings(results_dir=tmp_path, data_dir=tmp_path / "nothing", download=False)
     (report,) = perform(settings, tasks_of([study])[0])
@@ -279,13 +279,13 @@ def test_tables_print_the_papers_value_beside_ours(tmp_path):
     assert r"p{0.3\textwidth}" in tex
 
 
-def test_a_verdict_on_a_stand_in_says_so(tmp_path):
+def test_a_result_from_a_substitute_table_is_marked(tmp_path):
     study = tiny(folds=[1, 2])
     lines(tmp_path, study, [0.1, 0.2], [0.3, 0.5])
     assert claims_table(finished(study, tmp_path)).rows[0][-1] == "WITHIN NOISE"
-    line = {**records.latest(tmp_path / "tiny.jsonl", work.KEY)["skewed", 1], "note": "STAND-IN: no file"}
+    line = {**records.latest(tmp_path / "tiny.jsonl", work.KEY)["skewed", 1], "note": "SUBSTITUTE TABLE: no file"}
     records.append(tmp_path / "tiny.jsonl", line)
-    assert claims_table(finished(study, tmp_path)).rows[0][-1] == "WITHIN NOISE (stand-in)"
+    assert claims_table(finished(study, tmp_path)).rows[0][-1] == "WITHIN NOISE (substitute table)"
 
 
 def test_a_study_without_lines_has_a_page(tmp_path):
@@ -298,9 +298,9 @@ def test_a_study_goes_from_file_to_page(tmp_path, capsys):
     directory = written(tmp_path)
     options = ["--studies-dir", str(directory), "--results-dir", str(tmp_path / "out"), "--no-figures"]
     assert main(["study", "tiny", *options, "--folds", "1", "2"]) == 0
-    said = capsys.readouterr()
-    assert "The ODE has the lower CRPS" in said.out
-    assert said.err.count("measured") == 2
+    output = capsys.readouterr()
+    assert "The ODE has the lower CRPS" in output.out
+    assert output.err.count("measured") == 2
     assert main(["study", "all", *options]) == 0
     assert "measured" not in capsys.readouterr().err
     assert main(["study", "--pages", *options, "--docs-dir", str(tmp_path / "docs")]) == 0
@@ -311,7 +311,7 @@ def test_a_study_goes_from_file_to_page(tmp_path, capsys):
     assert "(0.1250)" in page
 
 
-def test_names_that_are_not_known_are_told(tmp_path, capsys):
+def test_unknown_names_are_reported(tmp_path, capsys):
     directory = written(tmp_path)
     assert main(["study", "tinny", "--studies-dir", str(directory)]) == 1
     assert "the study 'tinny' is not known; accepted: tiny, all. Did you mean 'tiny'?" in capsys.readouterr().err
@@ -321,10 +321,10 @@ def test_names_that_are_not_known_are_told(tmp_path, capsys):
     assert "accepted: all, tiny" in capsys.readouterr().err
 
 
-def options(**given: Any) -> argparse.Namespace:
+def options(**changes: Any) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
-    return argparse.Namespace(**{**vars(parser.parse_args([])), **given})
+    return argparse.Namespace(**{**vars(parser.parse_args([])), **changes})
 
 
 def test_options_change_every_study_but_not_the_data_of_ct_slices():
@@ -350,27 +350,27 @@ def test_rows_are_a_fixed_part_of_a_table():
     assert (len(whole.table.y), whole.note) == (442, "")
     assert (len(part.table.y), part.note) == (100, "100 of 442 rows")
     assert set(map(tuple, part.table.X)) <= set(map(tuple, whole.table.X))
-    again = stand_ins.table_of.__wrapped__("diabetes", 100, None)
+    again = study_tables.table_of.__wrapped__("diabetes", 100, None)
     np.testing.assert_array_equal(part.table.y, again.table.y)
 
 
-def test_the_stand_in_for_ct_slices_is_said_and_nearly_deterministic(tmp_path, monkeypatch):
-    monkeypatch.setattr(stand_ins, "find", lambda *args: None)
+def test_the_substitute_for_ct_slices_is_marked_and_nearly_deterministic(tmp_path, monkeypatch):
+    monkeypatch.setattr(study_tables, "find", lambda *args: None)
     monkeypatch.setenv("DIFFGBM_CACHE", str(tmp_path))
-    loaded = stand_ins.table_of.__wrapped__("ct_slices", 400, tmp_path, False)
+    loaded = study_tables.table_of.__wrapped__("ct_slices", 400, tmp_path, False)
     assert loaded.table.X.shape == (400, 384)
-    assert "STAND-IN: the full file is not there" in loaded.note
+    assert "SUBSTITUTE TABLE: the full file is not available" in loaded.note
     assert str(tmp_path) not in loaded.note
-    table = ct_stand_in(600, np.random.default_rng(1))
+    table = ct_substitute(600, np.random.default_rng(1))
     assert 0.1 < np.mean(table.X == 0.0) < 0.5
-    # the nearest other slice tells the height to a few per cent of its spread
+    # the nearest other slice gives the height to a few per cent of its standard deviation
     distance = cdist(table.X, table.X)
     np.fill_diagonal(distance, np.inf)
     error = np.abs(table.y - table.y[np.argmin(distance, axis=1)])
     assert np.median(error) < 0.05 * np.std(table.y)
 
 
-def test_the_document_tells_every_claim_of_the_committed_studies(tmp_path):
+def test_the_document_lists_every_claim_of_the_committed_studies(tmp_path):
     studies = load_studies()
     path = write_document(studies, tmp_path, tmp_path / "docs")
     text = path.read_text(encoding="utf-8")

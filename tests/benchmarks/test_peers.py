@@ -85,11 +85,11 @@ def test_resuming_skips_what_is_there_and_survives_a_torn_line(tmp_path):
     assert left == cells[3:]
 
     work(left, {"a": None}, path, lambda cell, table: record(cell))
-    found = records.latest(path, KEY)
-    assert set(found) == {c.key for c in cells}
+    actual = records.latest(path, KEY)
+    assert set(actual) == {c.key for c in cells}
     assert len(list(records.read(path))) == len(cells)
-    assert missing(cells, found) == []
-    assert {c.package for c in missing(cells, found, again=[OURS])} == {OURS}
+    assert missing(cells, actual) == []
+    assert {c.package for c in missing(cells, actual, again=[OURS])} == {OURS}
 
 
 def test_the_last_of_equal_records_counts(tmp_path):
@@ -113,11 +113,11 @@ def test_unreadable_lines_are_skipped(tmp_path):
 def test_recipes_are_our_named_ones(name, ours):
     recipe = RECIPES[name]
     expected = ours(**BOOSTING, seed=4)
-    given = DiffGBM(**constructor_arguments(recipe, OURS, seed=4), **recipe.sampler)
-    assert str(given.recipe) == str(expected.recipe)
+    actual = DiffGBM(**constructor_arguments(recipe, OURS, seed=4), **recipe.sampler)
+    assert str(actual.recipe) == str(expected.recipe)
     for field in ("residualize", "residualize_k_folds", "extra_residualizer_params", "n_repeats", "seed"):
-        if field != "extra_residualizer_params" or given.residualize != "off":
-            assert getattr(given, field) == getattr(expected, field)
+        if field != "extra_residualizer_params" or actual.residualize != "off":
+            assert getattr(actual, field) == getattr(expected, field)
 
 
 def test_treeffuser_gets_the_same_boosting_and_nothing_else():
@@ -142,7 +142,7 @@ def test_a_job_goes_out_and_comes_back(monkeypatch):
     json.dumps(result)
 
 
-def test_a_failing_package_shows_what_it_said(monkeypatch):
+def test_a_failing_package_shows_its_output(monkeypatch):
     table = Table(np.ones((12, 1)), np.arange(12.0), ("a",), "y")
     monkeypatch.setitem(jobs.PACKAGES, OURS, Package(OURS, "no_such_module", "X", None))
     with pytest.raises(PeerError, match="no_such_module"):
@@ -178,16 +178,16 @@ def test_table_means_over_folds_and_tells_noise_from_difference():
         for package in (OURS, RELEASED)
     ]
     # ours 1.1 and 2.1 on average in the two folds, the released package exactly 1 and 2
-    found = [record(c, crps=c.fold + (0.1 + 0.02 * (2 * c.repeat - 1) if c.package == OURS else 0.0)) for c in cells]
-    (row,) = rows_of(found)
+    actual = [record(c, crps=c.fold + (0.1 + 0.02 * (2 * c.repeat - 1) if c.package == OURS else 0.0)) for c in cells]
+    (row,) = rows_of(actual)
     compared = ratio(row.sides[OURS], row.sides[RELEASED])
     assert compared.value == pytest.approx(1.6 / 1.5)
     # each fold's mean of two has standard error 0.02, their mean 0.02 / sqrt(2)
     assert compared.error == pytest.approx(0.02 / math.sqrt(2) / 1.5)
-    assert compared.verdict == "worse"
-    text = report(found)
+    assert compared.status == "worse"
+    text = report(actual)
     assert "| a | flow | 1.6 | 1.5 |  | 1.067 ± 0.009 |" in text
-    assert "on 0 of 1 rows (on 0 even at two standard errors more" in text
+    assert "on 0 of 1 rows (on 0 of them even with two standard errors added)" in text
     assert "; worse by more than seeds explain on 1." in text
 
 
@@ -202,6 +202,6 @@ def test_table_uses_only_what_both_have_finished():
 
 
 def test_a_time_that_was_not_taken_is_left_blank():
-    found = [record(Cell("a", 1, "flow", package, 0, 5, 20)) for package in (OURS, RELEASED)]
-    del found[1]["sample_seconds"]
-    assert "| a | flow | 1.0 | 1.0 |  | 0.10 |  |  |" in report(found)
+    actual = [record(Cell("a", 1, "flow", package, 0, 5, 20)) for package in (OURS, RELEASED)]
+    del actual[1]["sample_seconds"]
+    assert "| a | flow | 1.0 | 1.0 |  | 0.10 |  |  |" in report(actual)

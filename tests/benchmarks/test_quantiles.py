@@ -55,7 +55,7 @@ def test_tails_of_a_normal_distribution_are_exact(mean, std, count):
 
 
 def test_tails_have_the_scale_of_the_outer_quantiles_of_their_own_side():
-    quantiles = np.concatenate([np.zeros(21), [1.0, 2.0, 3.0]])[None]  # all spread is above
+    quantiles = np.concatenate([np.zeros(21), [1.0, 2.0, 3.0]])[None]  # all other quantiles are equal
     low, high = inverse_cdf(quantiles, np.array([[1e-6], [1.0 - 1e-6]]))[:, 0]
     assert low == 0.0
     z = norm.ppf([22 / 25, 24 / 25, 1.0 - 1e-6])

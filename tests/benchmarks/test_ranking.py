@@ -1,4 +1,4 @@
-"""Rank statistics of the protocol against published constants, scipy and hand-worked cases; the paper's own numbers."""
+"""Rank statistics of the protocol against published constants, scipy, hand-worked cases and the paper's numbers."""
 
 import math
 
@@ -24,18 +24,18 @@ def test_ranks_of_ties_share_their_mean():
 def test_friedman_of_a_hand_worked_case_without_ties():
     # ranks 1, 2, 3 on each of four data sets: chi2 = 12 N / (k (k + 1)) (1 + 4 + 9 - k (k + 1)^2 / 4) = 4 (14 - 12)
     values = np.array([[1.0] * 4, [2.0] * 4, [3.0] * 4])
-    found = friedman(values)
-    assert found.chi2 == pytest.approx(8.0)
-    assert found.p_value == pytest.approx(stats.chi2.sf(8.0, 2))
+    result = friedman(values)
+    assert result.chi2 == pytest.approx(8.0)
+    assert result.p_value == pytest.approx(stats.chi2.sf(8.0, 2))
 
 
 @given(arrays(np.float64, (5, 6), elements=st.floats(0.1, 10.0), unique=True))
 def test_friedman_is_scipys_and_follows_from_the_mean_ranks(values):
-    found = friedman(values)
+    result = friedman(values)
     expected = stats.friedmanchisquare(*values)
-    assert (found.chi2, found.p_value) == pytest.approx((expected.statistic, expected.pvalue))
+    assert (result.chi2, result.p_value) == pytest.approx((expected.statistic, expected.pvalue))
     ranks = mean_ranks(values)
-    assert found.chi2 == pytest.approx(12 * 6 / (5 * 6) * (np.sum(ranks**2) - 5 * 36 / 4))
+    assert result.chi2 == pytest.approx(12 * 6 / (5 * 6) * (np.sum(ranks**2) - 5 * 36 / 4))
 
 
 @pytest.mark.parametrize("shape", [(2, 5), (4, 1)])
@@ -81,19 +81,19 @@ def test_cliques_are_the_maximal_runs_within_the_difference():
 
 def test_wilcoxon_of_eleven_wins_is_the_papers():
     other = np.linspace(0.1, 40.0, 11)
-    found = wilcoxon(other * np.linspace(0.7, 0.99, 11), other)
-    assert (found.wins, found.losses, found.ties, found.statistic) == (11, 0, 0, 0.0)
-    assert found.p_value == pytest.approx(2.0**-11)
+    result = wilcoxon(other * np.linspace(0.7, 0.99, 11), other)
+    assert (result.wins, result.losses, result.ties, result.statistic) == (11, 0, 0, 0.0)
+    assert result.p_value == pytest.approx(2.0**-11)
     wins, losses, statistic, p_value = paper.WILCOXON.rows[0][1]
-    assert (found.wins, found.losses, found.statistic) == (wins, losses, statistic)
-    assert float(f"{found.p_value:.1e}") == p_value
+    assert (result.wins, result.losses, result.statistic) == (wins, losses, statistic)
+    assert float(f"{result.p_value:.1e}") == p_value
 
 
 def test_wilcoxon_by_hand_with_a_loss_and_a_tie():
     # |log ratio| ranks of the three that differ: 1.1 -> 1 (a loss), 1/2 -> 2, 1/4 -> 3; sums 0..1 have 2 of 8 signs
-    found = wilcoxon(np.array([1.1, 1.0, 0.5, 7.0]), np.array([1.0, 2.0, 2.0, 7.0]))
-    assert (found.wins, found.losses, found.ties, found.statistic) == (2, 1, 1, 1.0)
-    assert found.p_value == pytest.approx(2 / 8)
+    result = wilcoxon(np.array([1.1, 1.0, 0.5, 7.0]), np.array([1.0, 2.0, 2.0, 7.0]))
+    assert (result.wins, result.losses, result.ties, result.statistic) == (2, 1, 1, 1.0)
+    assert result.p_value == pytest.approx(2 / 8)
 
 
 def test_wilcoxon_does_not_depend_on_units():
@@ -103,12 +103,12 @@ def test_wilcoxon_does_not_depend_on_units():
 
 
 def test_wilcoxon_of_ties_only_has_no_p_value():
-    found = wilcoxon(np.ones(4), np.ones(4))
-    assert (found.wins, found.losses, found.ties) == (0, 0, 4)
-    assert math.isnan(found.p_value)
+    result = wilcoxon(np.ones(4), np.ones(4))
+    assert (result.wins, result.losses, result.ties) == (0, 0, 4)
+    assert math.isnan(result.p_value)
 
 
-# the paper's numbers: whatever can be computed from two tables must agree to the rounding of both
+# the paper's numbers: values that follow from two tables must agree up to rounding
 
 
 @pytest.mark.parametrize("family", THREE)

@@ -1,4 +1,4 @@
-"""The nine families on tables without repeated rows: what is fitted, and lines that are kept."""
+"""The nine families on tables without repeated rows: fits and recorded lines."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from benchmarks import configs, records
 RNG = np.random.default_rng(0)
 FEATURES = RNG.normal(size=(60, 2))
 TABLE = Table(np.repeat(FEATURES, 2, axis=0), np.repeat(RNG.normal(size=60), 2), ("a", "b"), "y")
-"""Every row stands twice."""
+"""Every row occurs twice."""
 
 
 class Climatology:
@@ -52,19 +52,19 @@ def families(**builds):
 
 
 def test_tuned_families_are_fitted_to_single_rows_and_lines_are_kept(selected, tmp_path):
-    said = []
+    messages = []
     options = {"threads": 1, "selected": selected}
-    assert run_rivals([("wine", TABLE)], (1, 2), tmp_path, said.append, families=families(), **options) == []
+    assert run_rivals([("wine", TABLE)], (1, 2), tmp_path, messages.append, families=families(), **options) == []
     lines = list(records.read(tmp_path / rivals.NAME))
     assert [(line["family"], line["fold"]) for line in lines] == [
         *(("published", 1), ("ibug", 1), ("published", 2), ("ibug", 2)),
     ]
     assert all(line["n_train"] + line["n_test"] == 60 for line in lines)
-    assert len(said) == 4
-    assert run_rivals([("wine", TABLE)], (1, 2), tmp_path, said.append, families=families(), **options) == []
-    assert len(said) == 4
-    run_rivals([("wine", TABLE)], (2,), tmp_path, said.append, families=families(), force=True, **options)
-    assert len(said) == 6
+    assert len(messages) == 4
+    assert run_rivals([("wine", TABLE)], (1, 2), tmp_path, messages.append, families=families(), **options) == []
+    assert len(messages) == 4
+    run_rivals([("wine", TABLE)], (2,), tmp_path, messages.append, families=families(), force=True, **options)
+    assert len(messages) == 6
     made = Rivals.read(tmp_path)
     mean = {
         name: np.mean([line["metrics"]["crps"] for line in lines if line["family"] == name])

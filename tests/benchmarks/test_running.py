@@ -1,4 +1,4 @@
-"""The commands tune, evaluate and run: units over processes, what is left out, what is said when it goes wrong."""
+"""The commands tune, evaluate and run: units over processes, skipped families and data sets, error messages."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from benchmarks.__main__ import main
 from benchmarks.datasets import ROOT
+from benchmarks.dispatch import dispatch
 from benchmarks.evaluation import KEY
 from benchmarks.layout import Layout
 from benchmarks.monitor import Pace, duration
 from benchmarks.selection import SYNTHETIC
-from benchmarks.spread import spread
 from benchmarks.units import Unit
 
 from benchmarks import configs, provenance, records
@@ -72,9 +72,9 @@ def test_tune_then_evaluate(layout, log):
 
 def test_the_quick_preset_goes_through_everything(layout, log, capsys):
     assert call(layout, "run", "--quick", "--jobs", "1", registry="FAMILIES") == 0
-    said = capsys.readouterr()
-    assert "yacht is left out" in said.err
-    assert "missing is left out: it needs no_such_module" in said.err
+    output = capsys.readouterr()
+    assert "yacht is not available" in output.err
+    assert "missing is left out: it needs no_such_module" in output.err
     pairs = {(data, family) for data in ("diabetes", SYNTHETIC) for family in ("point", "noise")}
     assert set(scores_of(layout)) == {(*pair, fold) for pair in pairs for fold in (1, 2)}
     for pair in pairs:
@@ -85,7 +85,7 @@ def test_the_quick_preset_goes_through_everything(layout, log, capsys):
     # the smaller data set first, each with all families
     order = [(line["data_set"], line["family"]) for line in records.read(layout.evaluation)]
     assert order[::2] == [(data, family) for data in (SYNTHETIC, "diabetes") for family in ("point", "noise")]
-    written = [Path(line) for line in said.out.split()]
+    written = [Path(line) for line in output.out.split()]
     assert written
     assert all(path.is_file() and layout.root in path.parents for path in written)
 
@@ -103,12 +103,12 @@ def test_results_are_the_same_for_any_number_of_processes(layout, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["tune", "evaluate", "run"])
-def test_a_directory_that_cannot_be_written_is_said_in_one_line(tmp_path, capsys, command):
+def test_a_directory_that_is_not_writable_is_reported_in_one_line(tmp_path, capsys, command):
     (tmp_path / "file").touch()
     assert call(Layout(tmp_path / "file" / "results"), command, *only("point")) == 1
-    said = capsys.readouterr().err
-    assert said.startswith(f"benchmarks {command}: cannot write results into ")
-    assert said.count("\n") == 1
+    output = capsys.readouterr().err
+    assert output.startswith(f"benchmarks {command}: cannot write results into ")
+    assert output.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -120,14 +120,14 @@ def test_a_directory_that_cannot_be_written_is_said_in_one_line(tmp_path, capsys
         (["--families", "point", "--data-sets", "yacht"], "Put yacht.csv.gz"),
     ],
 )
-def test_what_is_asked_for_by_name_must_be_there(layout, capsys, words, message):
+def test_names_on_the_command_line_must_be_available(layout, capsys, words, message):
     assert call(layout, "tune", *words) == 1
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
+    output = capsys.readouterr().err
+    assert message in output
+    assert output.count("\n") == 1
 
 
-def test_a_registry_that_is_not_there_is_said(layout, capsys):
+def test_a_missing_registry_is_reported(layout, capsys):
     assert call(layout, "tune", *only("point"), registry="NONE") == 1
     assert "no registry of families at 'tests.benchmarks.fake_families:NONE'" in capsys.readouterr().err
 
@@ -135,9 +135,9 @@ def test_a_registry_that_is_not_there_is_said(layout, capsys):
 def test_a_family_that_fails_stops_no_other(layout, capsys):
     assert call(layout, "run", *only("far", "point"), "--trials", "1", "--folds", "1") == 1
     assert set(scores_of(layout)) == {(SYNTHETIC, "point", 1)}
-    said = capsys.readouterr().err
-    assert f"tune {SYNTHETIC} far: failed, all 2 trials failed; the last: RuntimeError: shift" in said
-    assert said.rstrip().endswith(f"no result of 1 units: tune {SYNTHETIC} far.")
+    output = capsys.readouterr().err
+    assert f"tune {SYNTHETIC} far: failed, all 2 trials failed; the last: RuntimeError: shift" in output
+    assert output.rstrip().endswith(f"no result of 1 units: tune {SYNTHETIC} far.")
 
 
 def test_no_work_begins_when_the_time_is_over(layout, log, capsys):
@@ -151,7 +151,7 @@ def test_evaluating_what_is_not_tuned_says_so(layout, capsys):
     assert "untuned" in capsys.readouterr().err
 
 
-def test_a_killed_command_takes_its_processes_with_it_and_goes_on(layout, log):
+def test_a_killed_command_takes_its_processes_with_it_and_continues(layout, log):
     words = [*only("point", "noise"), "--trials", "3", "--folds", "1"]
     fixed = ["--registry", "tests.benchmarks.fake_families:ALL", "--results-dir", str(layout.root)]
     path = os.pathsep.join(map(str, (ROOT, ROOT / "src", ROOT / "tests")))
@@ -184,20 +184,20 @@ def double_or_die(number: int) -> int:
 
 
 def follow_tens(seen: list[int], number: int, result: int) -> list[int]:
-    """A number of tens brings its first and second unit."""
+    """A multiple of ten adds two more units."""
     seen.append(result)
     return [number + 1, number + 2] if number % 10 == 0 else []
 
 
-def test_what_a_unit_brings_is_done_next():
+def test_units_that_a_result_adds_come_next():
     seen: list[int] = []
-    assert spread([10, 20, 30], double, partial(follow_tens, seen)) == []
+    assert dispatch([10, 20, 30], double, partial(follow_tens, seen)) == []
     assert seen == [20, 22, 24, 40, 42, 44, 60, 62, 64]
 
 
-def test_what_is_left_when_it_is_time_to_stop():
+def test_units_that_stop_leaves_undone_are_returned():
     seen: list[int] = []
-    left = spread([10, 20], double, partial(follow_tens, seen), stop=lambda: len(seen) == 2)
+    left = dispatch([10, 20], double, partial(follow_tens, seen), stop=lambda: len(seen) == 2)
     assert seen == [20, 22]
     assert left == [12, 20]
 
@@ -205,7 +205,7 @@ def test_what_is_left_when_it_is_time_to_stop():
 def test_processes_do_the_same_and_a_death_costs_one_unit():
     seen: list[int] = []
     lost: list[int] = []
-    assert spread([10, 3, 20], double_or_die, partial(follow_tens, seen), lost=lost.append, jobs=2) == []
+    assert dispatch([10, 3, 20], double_or_die, partial(follow_tens, seen), lost=lost.append, jobs=2) == []
     assert sorted(seen) == [20, 22, 24, 40, 42, 44]
     assert lost == [3]
 
@@ -220,7 +220,7 @@ def test_the_time_left_is_by_rows_and_family():
     assert pace.of(unit("f", 2, 40)) == 20.0
     assert pace.of(unit("h", 1, 10)) == 10.0
     assert pace.left([unit("f", 2, 40), unit("h", 1, 10)], 2) == 15.0
-    # studies are unknown yet, and taken for as long as the others
+    # studies have no estimate yet: they count as long as the others
     assert pace.left([unit("f", 2, 40), unit("f", None, 40)], 1) == 40.0
 
 

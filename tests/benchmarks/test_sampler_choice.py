@@ -23,7 +23,7 @@ def test_all_samplers_of_a_recipe_on_the_same_trees():
     assert [line.sampler for line in lines] == [str(sampler) for sampler in SAMPLERS["flow"]]
     assert {(line.data_set, line.model) for line in lines} == {("toy", "flow, off")}
     assert all(0.3 < ratio < 1.0 for line in lines for ratio in (line.unseen, line.test))
-    assert all(line.taken for line in lines)
+    assert all(line.selected for line in lines)
 
 
 def test_the_page_by_hand():
@@ -33,14 +33,14 @@ def test_the_page_by_hand():
         Line("wine", "flow, off", "a", 0.999, 1.1, False),
     ]
     text = sampler_choice.table(lines, 3)
-    assert "| yacht | flow, off | b | 0.2500 | 0.2000 | taken |" in text
+    assert "| yacht | flow, off | b | 0.2500 | 0.2000 | selected |" in text
     assert "| wine | flow, off | a | 0.9990 | 1.1000 |  |" in text
-    assert "Geometric means of 2 taken: 0.3536 out of bag, 0.4000 on test rows (2 lower)" in text
-    assert "Geometric means of 1 left: 0.9990 out of bag, 1.1000 on test rows (0 lower)" in text
-    assert "Geometric means of 1 that models would be given: 0.2500 out of bag, 0.2000 on test rows (1 lower)" in text
+    assert "Geometric means of 2 selected: 0.3536 out of bag, 0.4000 on test rows (2 lower)" in text
+    assert "Geometric means of 1 not selected: 0.9990 out of bag, 1.1000 on test rows (0 lower)" in text
+    assert "Geometric means of 1 that models would use: 0.2500 out of bag, 0.2000 on test rows (1 lower)" in text
     assert "--bags 3" in text
-    assert sampler_choice.given(lines) == [lines[1]]
-    assert "that models would be given" not in sampler_choice.table(lines[2:], 3)
+    assert sampler_choice.selected(lines) == [lines[1]]
+    assert "that models would use" not in sampler_choice.table(lines[2:], 3)
 
 
 def test_models_are_those_of_the_automatic_fit():

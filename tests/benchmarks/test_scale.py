@@ -19,7 +19,7 @@ def record(part="versus", package=OURS, peak=400e6, before=200e6, seconds=10.0, 
     return {"part": part, "package": package, **usual, **measured, "read_seconds": 1.0, "read_peak": 300e6, **others}
 
 
-def test_copies_are_as_many_as_usual_or_as_fit():
+def test_copies_are_limited_in_total():
     assert [scale.repeats_for(n) for n in (10_000, 100_000, 300_000, 1_000_000, 10**8)] == [30, 30, 10, 3, 2]
 
 
@@ -61,20 +61,20 @@ def test_stages_are_shares_of_the_whole():
 
 def test_stages_of_a_fit_add_up():
     cell = next(cell for cell in scale.cells(1, quick=True) if (cell.part, cell.data) == ("stages", "wide"))
-    found = scale.measure(replace(cell, rows=400, width=12), None)
-    assert set(found["stages"]) == set(STAGES)
-    assert all(seconds >= 0.0 for seconds in found["stages"].values())
-    assert found["stages"]["trees"] > 0.0
-    assert sum(found["stages"].values()) <= found["processor_seconds"]
+    result = scale.measure(replace(cell, rows=400, width=12), None)
+    assert set(result["stages"]) == set(STAGES)
+    assert all(seconds >= 0.0 for seconds in result["stages"].values())
+    assert result["stages"]["trees"] > 0.0
+    assert sum(result["stages"].values()) <= result["processor_seconds"]
 
 
-def test_made_up_tables():
-    parts = list(scale.made_up(120_000, 12))
+def test_generated_tables():
+    parts = list(scale.generated(120_000, 12))
     assert [len(X) for X, _ in parts] == [50_000, 50_000, 20_000]
     X, y = parts[1]
     assert X.dtype == np.float32
     assert not np.array_equal(X[:9], parts[0][0][:9])
-    # the spread follows the tenth column
+    # the standard deviation follows the tenth column
     rest = np.abs(y - X[:, :8].sum(axis=1) - np.sin(3.0 * X[:, 8]))
     narrow, broad = np.abs(X[:, 9]) < 0.1, np.abs(X[:, 9]) > 2.0
     assert rest[broad].mean() > 3.0 * rest[narrow].mean()
@@ -87,11 +87,11 @@ def test_a_small_fit(tmp_path, monkeypatch):
     monkeypatch.setattr(scale, "RESULTS", tmp_path)
     args = argparse.Namespace(data_dir=None, parts=[part], repeats=1, quick=False, again=False, page_only=False)
     scale.run(args)
-    (found,) = read(tmp_path / "scale.jsonl")
-    assert found["table_bytes"] == 300 * 12 * 4 + 128
-    assert found["n_iterations"] == [4]
-    assert found["imports"] < found["before"] <= found["peak"]
-    assert "crps" not in found
+    (result,) = read(tmp_path / "scale.jsonl")
+    assert result["table_bytes"] == 300 * 12 * 4 + 128
+    assert result["n_iterations"] == [4]
+    assert result["imports"] < result["before"] <= result["peak"]
+    assert "crps" not in result
     before = (tmp_path / "scale.jsonl").read_bytes()
     scale.run(args)
     assert (tmp_path / "scale.jsonl").read_bytes() == before
@@ -116,7 +116,7 @@ def test_a_fit_that_fails_is_no_result(monkeypatch):
         scale.measure(scale.Cell("growth", "made up", OURS, 40, 12, 0, "map", 1, 2), None)
 
 
-def test_an_interrupted_file_is_gone_on_with(tmp_path, monkeypatch):
+def test_an_interrupted_file_is_continued(tmp_path, monkeypatch):
     monkeypatch.setattr(scale, "RESULTS", tmp_path)
     append(tmp_path / "scale.jsonl", record("growth", rows=10_000, data="narrow"))
     args = argparse.Namespace(data_dir=None, parts=["growth"], repeats=1, quick=False, again=False, page_only=True)

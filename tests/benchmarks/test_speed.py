@@ -1,4 +1,4 @@
-"""Tables of the speed benchmarks from records made up here; nothing is measured in a test."""
+"""Tables of the speed benchmarks from constructed records; nothing is measured in a test."""
 
 import argparse
 
@@ -68,13 +68,13 @@ def test_growth_is_in_units_of_200_samples():
 def test_errors_of_a_distribution_against_itself_are_nothing():
     rng = np.random.default_rng(0)
     distribution = PredictiveDistribution.from_points(rng.normal(size=(4, 500)))
-    found = accuracy_of_distributions.errors(distribution, distribution, rng.normal(size=4))
-    assert found == {name: pytest.approx(0.0, abs=1e-12) for name in accuracy_of_distributions.METRICS}
+    actual = accuracy_of_distributions.errors(distribution, distribution, rng.normal(size=4))
+    assert actual == {name: pytest.approx(0.0, abs=1e-12) for name in accuracy_of_distributions.METRICS}
     shifted = PredictiveDistribution(distribution.values + distribution.std()[:, None], distribution.levels)
     assert accuracy_of_distributions.errors(shifted, distribution, rng.normal(size=4))["mean"] == pytest.approx(1.0)
 
 
-def test_accuracy_table_has_a_line_for_each_way():
+def test_accuracy_table_has_a_line_for_each_method():
     lines = [
         accuracy_of_distributions.Line("r", "law, 5 points", dict.fromkeys(accuracy_of_distributions.METRICS, 0.5), 2.0)
     ]

@@ -1,4 +1,4 @@
-"""The synthetic laws: draws, distribution functions, moments and scores all speak of the same distribution."""
+"""The synthetic distributions: draws, distribution functions, moments and scores agree."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from scipy import integrate, stats
 SCALAR = [distribution for distribution in DISTRIBUTIONS.values() if distribution.n_outputs == 1]
 ALL = list(DISTRIBUTIONS.values())
 P_VALUE = 1e-3
-"""Of the tests at a fixed seed: what a right law would fall below once in a thousand seeds."""
+"""Level of the tests at a fixed seed: a correct distribution fails at one in a thousand seeds."""
 
 by_name = pytest.mark.parametrize("distribution", ALL, ids=lambda distribution: distribution.name)
 scalar_by_name = pytest.mark.parametrize("distribution", SCALAR, ids=lambda distribution: distribution.name)
@@ -123,7 +123,7 @@ def test_the_correlation_of_two_outputs_is_that_of_samples():
 
 
 @by_name
-def test_the_expected_score_is_the_mean_score_of_truths(distribution):
+def test_the_expected_score_is_the_mean_score_of_observations(distribution):
     X, n = rows(), 10_000
     scores = distribution.score(X, distribution.sample(X, n, np.random.default_rng(5)))
     z = (scores.mean(axis=0) - distribution.expected_score(X)) / (scores.std(axis=0) / np.sqrt(n))
@@ -153,18 +153,18 @@ def test_scores_are_those_of_an_ensemble_of_exact_samples(distribution):
     for _ in range(20):
         samples = distribution.sample(X, n, rng)
         if distribution.n_outputs == 1:
-            found = scoringrules.crps_ensemble(y, samples.T, estimator="fair", backend="numpy")
+            result = scoringrules.crps_ensemble(y, samples.T, estimator="fair", backend="numpy")
         else:
             distance = np.linalg.norm(samples - y, axis=-1).mean(axis=0)
             halves = np.linalg.norm(samples[::2] - samples[1::2], axis=-1).mean(axis=0)
-            found = distance - 0.5 * halves
-        errors.append(found - distribution.score(X, y))
+            result = distance - 0.5 * halves
+        errors.append(result - distribution.score(X, y))
     t = stats.ttest_1samp(np.array(errors), 0.0)
     assert t.pvalue.min() > P_VALUE / 3
 
 
 def test_the_energy_score_of_one_dimension_is_the_crps():
-    # a second response without spread and at its truth leaves the first alone
+    # a second response with zero variance at its observation leaves the score of the first
     location, scale, y = np.array([[0.3, 2.0]]), np.array([[0.5, 1e-7]]), np.array([[1.1, 2.0]])
     distribution = TwoResponses(location, scale, np.array([0.0]))
     assert distribution.score(y)[0] == pytest.approx(scoringrules.crps_normal(1.1, 0.3, 0.5), rel=1e-3)
@@ -205,7 +205,7 @@ def test_no_shifted_or_stretched_distribution_scores_better(distribution, shift,
     X, n = rows(), 2000
     truths = distribution.sample(X, n, np.random.default_rng(7))
     centre = distribution.mean(X)
-    # a law moved and stretched about its mean scores like the law itself at a truth moved the other way
+    # a shifted and stretched distribution scores like the original at an observation moved the other way
     moved = stretch * distribution.score(X, centre + (truths - centre - shift) / stretch)
     loss = (moved - distribution.score(X, truths)).mean(axis=1)
     assert loss.mean() > stats.norm.isf(P_VALUE) * loss.std() / np.sqrt(n)

@@ -14,7 +14,7 @@ from benchmarks.tables.cells import NoResults, read_results, results_of
 from benchmarks.tables.command import pages, write_tables
 from benchmarks.tables.labels import numbers
 from benchmarks.tables.render import escape_latex, latex, markdown
-from benchmarks.tables.value import Column, Number, Page, Table, best_places, fixed, significant
+from benchmarks.tables.value import Column, Number, Page, Table, best_cells, fixed, significant
 
 from benchmarks import configs
 
@@ -28,10 +28,10 @@ def line(data_set, family, fold=1, crps=1.0, **changes):
     trials = {"n_trials_target": 40, "n_trials_finite": 7, "n_trials_failed": 1}
     scores = {"crps": crps, "crpss": 1.0 - crps / 10.0, "dss": 0.1, "pit_ks_p": 0.2, "q_mace": 0.03}
     scores |= {f"coverage_error_{level}": 0.02 for level in (50, 80, 90, 95)}
-    own = {name: changes.pop(name) for name in list(changes) if name not in top}
+    chosen = {name: changes.pop(name) for name in list(changes) if name not in top}
     limits = {"trials": None, "minutes": 10.0}
     key = {"data_set": data_set, "family": family, "fold": fold}
-    return {**key, **top, **changes, "metrics": {**scores, **own}, "budget": {**limits, **trials}}
+    return {**key, **top, **changes, "metrics": {**scores, **chosen}, "budget": {**limits, **trials}}
 
 
 def table_of(page, place=0):
@@ -96,11 +96,11 @@ def test_families_without_a_common_fold_are_not_compared():
 def test_every_family_is_in_the_first_block_and_one_that_ran_little_does_not_hide_the_others():
     lines = [line(d, f) for d in ("yacht", "energy", "wine") for f in THREE]
     lines += [line("yacht", "ngboost"), line("naval", "published"), line("naval", "flow_vp")]
-    found = blocks(results_of(lines), (*THREE, "ngboost"))
-    assert [(len(block.families), len(block.data_sets)) for block in found] == [(4, 1), (3, 3), (2, 4)]
-    assert found[2].families == ("published", "flow_vp")
-    assert "Left out: NGBoost (no results on energy, wine)." in found[1].omissions
-    assert "Left out: naval (no results of DiffGBM-score-flex)." in found[1].omissions
+    result = blocks(results_of(lines), (*THREE, "ngboost"))
+    assert [(len(block.families), len(block.data_sets)) for block in result] == [(4, 1), (3, 3), (2, 4)]
+    assert result[2].families == ("published", "flow_vp")
+    assert "Left out: NGBoost (no results on energy, wine)." in result[1].omissions
+    assert "Left out: naval (no results of DiffGBM-score-flex)." in result[1].omissions
 
 
 def test_data_sets_not_in_the_paper_are_shown_but_not_averaged():
@@ -115,9 +115,9 @@ def test_lines_without_a_finite_crps_are_missing_and_named():
     lines[-1]["metrics"]["crps"] = None
     results = results_of([json.loads(json.dumps(record)) for record in lines])
     assert results.families() == THREE
-    said = " ".join(table_of(budget.page(results)).notes)
-    assert "CARD-style diffusion on yacht fold 1" in said
-    assert "iBUG on yacht fold 1" in said
+    notes = " ".join(table_of(budget.page(results)).notes)
+    assert "CARD-style diffusion on yacht fold 1" in notes
+    assert "iBUG on yacht fold 1" in notes
 
 
 # aggregate pages
@@ -145,12 +145,12 @@ def test_headline_by_hand_with_the_papers_numbers_beside():
     assert ce_90.value == pytest.approx(0.05)
     assert "| Treeffuser-published | **0.800** (0.699) | **1.000** (1.248) |" in markdown(Page("p", "P", (table,)))
     # the paper's CRPSS of yacht and energy
-    said = " ".join(table.notes)
-    assert f"(tab:per-dataset): Published {(0.939 + 0.959) / 2:.3f}, Score-flex {(0.945 + 0.965) / 2:.3f}, FM " in said
-    assert "7/40" in said
-    assert "limit of a study: 10 minutes" in said
-    assert "folds 1, 2" in said
-    assert "20 test rows a fold; 200 samples; 1 thread." in said
+    notes = " ".join(table.notes)
+    assert f"(tab:per-dataset): Published {(0.939 + 0.959) / 2:.3f}, Score-flex {(0.945 + 0.965) / 2:.3f}, FM " in notes
+    assert "7/40" in notes
+    assert "limit of a study: 10 minutes" in notes
+    assert "folds 1, 2" in notes
+    assert "20 test rows a fold; 200 samples; 1 thread." in notes
 
 
 def test_timing_leaves_ct_slices_out():
@@ -177,7 +177,7 @@ def test_rows_and_samples_that_differ_are_named():
     lines = [line("yacht", "published"), line("yacht", "flow_vp", n_test=21), line("energy", "published", n_train=500)]
     assert notes.budget(results_of(lines).cells)[1:] == [
         "Not all test rows were scored on energy (fold 1: 20 of about 100).",
-        "Families differ in test rows or in samples on yacht: not like with like.",
+        "Families differ in test rows or in samples on yacht: their scores are not comparable.",
     ]
     assert notes.budget(results_of(lines[:1]).cells)[1:] == []
 
@@ -224,9 +224,9 @@ def test_ranks_page_by_hand():
     assert (first[2].paper, first[2].paper_error) == (0.699, 0.081)
     assert [row[4].value for row in table.rows] == [2.0, 2.0, 2.0]
     assert "| **0.800** ± 0.100 (0.699 ± 0.081) |" in markdown(page)
-    said = " ".join(table.notes)
-    assert "3 families, 2 data sets" in said
-    assert "(paper, 9 and 11: 32.1, p < 0.001)" in said
+    notes = " ".join(table.notes)
+    assert "3 families, 2 data sets" in notes
+    assert "(paper, 9 and 11: 32.1, p < 0.001)" in notes
     assert [t.name for t in page.tables] == ["ranks", "nemenyi", "wilcoxon"]
 
 
@@ -254,9 +254,9 @@ def test_sizes_group_by_training_rows():
     lines = [line(d, f, n_train=n, crpss=s) for d, n, s in sets for f in THREE]
     table = table_of(sizes.page(results_of(lines)))
     assert [column.header for column in table.columns[1:]] == ["small (2)", "medium (1)", "large (1)"]
-    found = entries(table, "DiffGBM-score-flex")[1:]
-    assert [entry.value for entry in found] == pytest.approx([0.7, 0.3, 0.2])
-    assert [entry.paper for entry in found] == [0.728, 0.710, 0.742]
+    result = entries(table, "DiffGBM-score-flex")[1:]
+    assert [entry.value for entry in result] == pytest.approx([0.7, 0.3, 0.2])
+    assert [entry.paper for entry in result] == [0.728, 0.710, 0.742]
 
 
 # budget
@@ -274,9 +274,9 @@ def test_budget_counts_minutes_and_names_superseded_lines_and_mixed_sources():
     table = table_of(budget.page(results))
     assert entries(table, "Treeffuser-published")[3:7] == ("7/40", "1", "10 minutes", Number(1.5))
     assert entries(table, "DiffGBM-FM")[1:3] == ("2", "2")
-    said = " ".join(table.notes)
-    assert "another configuration than the selected one: DiffGBM-FM on yacht." in said
-    assert "2 versions of the source tree" in said
+    notes = " ".join(table.notes)
+    assert "another configuration than the selected one: DiffGBM-FM on yacht." in notes
+    assert "2 versions of the source tree" in notes
     trials = budget.page(results).tables[1]
     assert trials.rows == (("yacht", "7/40", "7/40"), ("wine", "—", "7/40"))
 
@@ -291,7 +291,7 @@ def test_the_best_is_marked_as_printed_and_never_alone():
         ("y", Number(1.002), Number(2.0), Number(math.nan)),
         ("z", Number(1.2), Number(math.nan), Number(math.nan)),
     )
-    assert best_places(Table("t", "T", columns, rows)) == {(0, 1), (1, 1), (1, 2)}
+    assert best_cells(Table("t", "T", columns, rows)) == {(0, 1), (1, 1), (1, 2)}
 
 
 def test_a_row_of_the_wrong_length_is_refused():
@@ -357,8 +357,8 @@ def test_every_aggregate_column_exists_in_its_paper_table():
 
 def written(tmp_path, lines, selected=()):
     (tmp_path / "evaluation.jsonl").write_text("\n".join(json.dumps(record) for record in lines), encoding="utf-8")
-    for own in selected:
-        configs.write(tmp_path / "configs" / f"{own.data_set}__{own.family}.yaml", own)
+    for chosen in selected:
+        configs.write(tmp_path / "configs" / f"{chosen.data_set}__{chosen.family}.yaml", chosen)
     return tmp_path
 
 
@@ -426,7 +426,7 @@ def test_the_diagram_shows_every_family_and_joins_what_is_not_told_apart():
     assert "9.00 (6.73)  CARD-style diffusion" in texts
     assert "critical difference 5.37 at 0.05 (paper: 3.62)" in texts
     # ranks 1 to 9 within 5.37: four runs of six
-    bars = [own for own in figure.axes[0].lines if own.get_linewidth() == 3.5]
+    bars = [chosen for chosen in figure.axes[0].lines if chosen.get_linewidth() == 3.5]
     assert [np.round(bar.get_xdata(), 2).tolist() for bar in bars] == [
         [0.94, 6.06],
         [1.94, 7.06],
@@ -439,7 +439,7 @@ def test_the_dot_plot_divides_by_the_best_and_leaves_gaps():
     lines = [line("yacht", f, crps=c) for f, c in zip(THREE, (2.0, 1.0, 3.0), strict=True)]
     lines += [line("wine", "published", crps=4.0), line("wine", "flow_vp", crps=5.0)]
     ax = figures.relative_crps_dots(rows_of(results_of(lines), HEADLINE)).axes[0]
-    dots = {own.get_label(): own.get_offsets() for own in ax.collections if not own.get_label().startswith("_")}
+    dots = {dot.get_label(): dot.get_offsets() for dot in ax.collections if not dot.get_label().startswith("_")}
     assert set(dots) == {"Treeffuser-published", "DiffGBM-score-flex", "DiffGBM-FM"}
     assert dots["Treeffuser-published"][:, 0].tolist() == [2.0, 1.0]
     assert dots["DiffGBM-FM"][:, 0].tolist() == [3.0, 1.25]

@@ -39,7 +39,7 @@ def test_a_line_is_in_original_units():
     mean = fold.response.restore(fold.y_train).mean()
     assert (line.data_set, line.preset, line.rows, line.limit, line.seconds) == ("toy", "fast", 20, 2.0, 3.0)
     assert line.crps == pytest.approx(np.abs(fold.y_test - mean).mean())
-    assert not line.obeyed
+    assert not line.within_limit
 
 
 def test_the_real_estimator_makes_a_line():
@@ -47,7 +47,7 @@ def test_the_real_estimator_makes_a_line():
     X = rng.normal(size=(90, 2))
     fold = prepare(Table(X, 10.0 * X[:, 0] + rng.normal(size=90), ("a", "b"), "y"), 0)
     line = time_limits.measure("toy", fold, auto(TINY, time_limit=1e6))
-    assert line.obeyed
+    assert line.within_limit
     assert 0.2 < line.crps < 10.0
 
 
@@ -64,11 +64,11 @@ def test_the_command_fits_every_table_with_every_preset_under_every_limit(tmp_pa
     fold = prepare(Table(np.arange(24.0)[:, None], np.arange(24.0), ("a",), "y"), 0)
     made = []
     monkeypatch.setattr(time_limits, "first_folds", lambda args: ((name, fold) for name in args.data_sets))
-    monkeypatch.setattr(time_limits, "AutoDiffGBM", lambda **given: made.append(given) or Climatology())
+    monkeypatch.setattr(time_limits, "AutoDiffGBM", lambda **arguments: made.append(arguments) or Climatology())
     options = ["--data-sets", "yacht", "wine", "--limits", "5", "20", "--threads", "2"]
     assert main(["time-limits", *options, "--results-dir", str(tmp_path)]) == 0
     once = [("fast", 5.0, 2), ("fast", 20.0, 2), ("best", 5.0, 2), ("best", 20.0, 2)]
-    assert [(given["preset"], given["time_limit"], given["n_jobs"]) for given in made] == once * 2
+    assert [(arguments["preset"], arguments["time_limit"], arguments["n_jobs"]) for arguments in made] == once * 2
     text = (tmp_path / "time_limits.md").read_text(encoding="utf-8")
     assert text.count("| yacht |") == text.count("| wine |") == 4
     assert " of 8 took at most" in text

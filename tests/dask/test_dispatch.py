@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("distributed")
 from benchmarks.__main__ import main
-from benchmarks.cluster_spread import spread_on
+from benchmarks.cluster_dispatch import dispatch_on
 from benchmarks.evaluation import KEY
 from benchmarks.layout import Layout
 from benchmarks.selection import SYNTHETIC
@@ -101,9 +101,9 @@ def test_results_may_bring_more_work_and_time_may_end_it(client):
         told[unit] = result
         return [unit + 10] if unit < 5 else []
 
-    assert spread_on(client, [1, 2, 7], twice, done) == []
+    assert dispatch_on(client, [1, 2, 7], twice, done) == []
     assert told == {1: 2, 2: 4, 7: 14, 11: 22, 12: 24}
-    assert spread_on(client, [1, 2], twice, done, stop=lambda: True) == [1, 2]
+    assert dispatch_on(client, [1, 2], twice, done, stop=lambda: True) == [1, 2]
 
 
 def die(unit):
@@ -113,5 +113,5 @@ def die(unit):
 def test_a_unit_that_takes_its_workers_with_it_is_lost(client, cluster, monkeypatch):
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
     lost = []
-    assert spread_on(client, ["bad"], die, lambda unit, result: [], lost=lost.append) == []
+    assert dispatch_on(client, ["bad"], die, lambda unit, result: [], lost=lost.append) == []
     assert lost == ["bad"]

@@ -26,7 +26,7 @@ CHEAP = {"deep_ensemble": {"max_epochs": 1}, "card": {"max_epochs": 1, "diffusio
 
 @pytest.mark.parametrize("name", PARAMS)
 def test_they_recover_a_heteroscedastic_distribution(name):
-    check_distribution(fitted(name, PARAMS[name]), factor=1.15, spread=1.8)
+    check_distribution(fitted(name, PARAMS[name]), factor=1.15, scale_ratio=1.8)
 
 
 @pytest.mark.parametrize("name", PARAMS)

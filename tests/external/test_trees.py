@@ -13,8 +13,8 @@ PARAMS = {
     "ngboost": {"n_estimators": 100, "learning_rate": 0.05},
     "ibug": {"k": 40, "n_estimators": 100, "learning_rate": 0.05, "max_depth": 3},
 }
-SPREAD = {"catboost": 1.5, "ngboost": 1.5, "ibug": 1.1}
-"""iBUG knows a row by the leaves of its mean, which have little reason to split where only the spread changes."""
+SCALE_RATIO = {"catboost": 1.5, "ngboost": 1.5, "ibug": 1.1}
+"""iBUG finds neighbours by the leaves of its mean model, which rarely split where only the scale changes."""
 CHEAP = {"catboost": {"iterations": 2}, "ngboost": {"n_estimators": 2}, "ibug": {"n_estimators": 2}}
 
 
@@ -25,7 +25,7 @@ def test_they_are_installed(name):
 
 @pytest.mark.parametrize("name", PARAMS)
 def test_they_recover_a_heteroscedastic_distribution(name):
-    check_distribution(fitted(name, PARAMS[name]), factor=1.2, spread=SPREAD[name])
+    check_distribution(fitted(name, PARAMS[name]), factor=1.2, scale_ratio=SCALE_RATIO[name])
 
 
 @pytest.mark.parametrize("name", PARAMS)

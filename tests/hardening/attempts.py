@@ -1,4 +1,4 @@
-"""One attack: a call that must either answer or refuse in our words, silently and in finite time."""
+"""One attempt: a call must either return or raise one of our errors, without output and in finite time."""
 
 import contextlib
 import faulthandler
@@ -15,15 +15,15 @@ from diffgbm import DiffGBM
 from diffgbm._util.errors import DiffGBMWarning
 
 HANGS = 300
-"""Seconds after which a call is taken to hang: the run ends with the place where it stands."""
+"""Seconds after which a call counts as hanging: the run ends with a traceback."""
 OURS = str(Path(diffgbm.__file__).parent)
 CHECKS = str(Path("sklearn", "utils", "validation.py"))
-"""scikit-learn's own checks of X and y, whose words its estimator checks ask for."""
+"""Messages of scikit-learn's checks of X and y, which its estimator checks require."""
 NAMED = re.compile(r"(\b(X|y|cat_idx|sample_weight|column|columns|feature|features|rows)\b)")
 
 
 def small(**params):
-    """A model that is fitted in hundredths of a second."""
+    """A model that fits in hundredths of a second."""
     usual = {
         "n_repeats": 2,
         "n_estimators": 3,
@@ -38,12 +38,12 @@ def small(**params):
 
 
 class Refusal(Exception):
-    """A refusal in our words."""
+    """The call raised one of our errors."""
 
 
 @contextlib.contextmanager
 def watched(capfd):
-    """Nothing is printed, nothing hangs, and no warning is given that is not ours."""
+    """Check that nothing is printed, nothing hangs, and all warnings are ours."""
     capfd.readouterr()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -58,7 +58,7 @@ def watched(capfd):
 
 
 def attempt(call, names=NAMED):
-    """Return what a call answers; raise ``Refusal`` where it refuses as it should, and what it raises otherwise."""
+    """Return the result of a call; raise ``Refusal`` for one of our errors, and any other exception unchanged."""
     try:
         return call()
     except (ValueError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""Model files read in another process that may use no more than so much memory and processor time."""
+"""Model files read in another process with limited memory and processor time."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesi
 limit = held + {memory}
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds}))
-said = {{}}
+results = {{}}
 for path in map(Path, sys.argv[1:]):
     try:
-        said[path.name] = ["loaded", type(load(path)).__name__]
+        results[path.name] = ["loaded", type(load(path)).__name__]
     except BaseException as error:
-        said[path.name] = [type(error).__name__, str(error)]
-print(json.dumps(said))
+        results[path.name] = [type(error).__name__, str(error)]
+print(json.dumps(results))
 """
 
 
 def outcomes(paths: list[Path], memory: int = MEMORY, seconds: int = SECONDS) -> dict[str, tuple[str, str]]:
-    """Load files within limits; return by their names what was raised ("loaded": nothing) and its words."""
+    """Load files within limits; return the exception ("loaded" if none) and its message by file name."""
     child = CHILD.format(memory=memory, seconds=seconds)
-    # each thread has an arena and a stack of its own, which count as address space
+    # the arena and the stack of each thread count as address space
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
     done = subprocess.run(
         [sys.executable, "-c", child, *map(str, paths)], capture_output=True, text=True, env=environment, check=False

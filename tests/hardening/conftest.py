@@ -1,8 +1,8 @@
-"""Two strengths of one attack: a few fixed examples in the ordinary test run, thousands of random ones in hard mode.
+"""Two strengths of the same tests: a few fixed examples in an ordinary run, thousands of random ones in hard mode.
 
 ``DIFFGBM_HARDEN=1`` is the hard mode (``DIFFGBM_HARDEN=20`` twenty times as many examples);
-``DIFFGBM_HARDEN_FIGURES=FILE`` appends one line of JSON for each test: how many inputs it tried and what became of
-them.
+``DIFFGBM_HARDEN_FIGURES=FILE`` appends one line of JSON for each test: the numbers of inputs, answers and
+refusals.
 """
 
 import json
@@ -37,7 +37,7 @@ def profile():
 
 @pytest.fixture
 def tally(request):
-    """Count what became of each input; written down when the test is over, if somebody wants to know."""
+    """Count answers and refusals; append them to the file of figures when the test ends."""
     counts: Counter[str] = Counter()
     yield counts
     assert counts.total() > 0

@@ -1,7 +1,7 @@
 """Hypothesis strategies: tables of every library, type, order and name, good and bad, and responses to go with them.
 
-Hypothesis draws what a table is like; its numbers follow from a drawn seed, so that a table costs microseconds and a
-failure still shrinks to the property that matters.
+Hypothesis draws the properties of a table and a seed for its numbers, so that a table costs microseconds and a failure
+still shrinks to the relevant property.
 """
 
 import datetime as dt
@@ -101,8 +101,8 @@ def numbers(n, seed, dtype="float64", kind="normal", scale=1.0):
     if dtype in INTEGERS:
         ends = np.iinfo(dtype)
         low, high = (ends.min, ends.max) if kind == "extreme" else (max(ends.min, -9), 9)
-        found = rng.integers(low, high, n, dtype=dtype, endpoint=True)
-        return np.full(n, found[0]) if kind == "constant" and n else found
+        result = rng.integers(low, high, n, dtype=dtype, endpoint=True)
+        return np.full(n, result[0]) if kind == "constant" and n else result
     values = rng.standard_normal(n)
     if kind == "constant":
         values = np.full(n, 0.1)
@@ -171,8 +171,8 @@ def pandas_columns(draw, n, strange=True):
             return whole.mask(np.arange(n) % 3 == 0) if draw(st.booleans()) else whole
         case "category":
             values = cycled(draw(st.sampled_from(CATEGORIES)), n, seed % 7)
-            found = pd.Series(pd.Categorical(pd.Series(values, dtype=object)))
-            return found.cat.add_categories(["unused"]) if draw(st.booleans()) else found
+            result = pd.Series(pd.Categorical(pd.Series(values, dtype=object)))
+            return result.cat.add_categories(["unused"]) if draw(st.booleans()) else result
         case "object":
             return pd.Series(cycled(draw(st.sampled_from(OBJECTS if strange else OBJECTS[:10])), n), dtype=object)
         case _:
@@ -282,7 +282,7 @@ def tables(n, strange=True):
 
 
 def no_tables(n):
-    """What is no table: ragged, a word, a number, a dictionary, a sparse matrix, a set, a masked array, a matrix."""
+    """Not tables: ragged, a word, a number, a dictionary, a sparse matrix, a set, a masked array, a matrix."""
     things = (
         [[1.0], [1.0, 2.0]] * (n // 2),
         "table.csv",

@@ -1,4 +1,4 @@
-"""Many at once: threads that sample while others fit, processes, event loops; and how many threads there really are."""
+"""Concurrency: threads that sample while others fit, processes, event loops, and the number of threads."""
 
 import asyncio
 import io
@@ -38,12 +38,12 @@ def model():
 
 @pytest.fixture(scope="module")
 def alone(model):
-    """What the model says when nobody else is there."""
+    """Predictions of the model without concurrency."""
     return [samples_of(model, seed) for seed in range(4)]
 
 
-def assert_same(found, expected):
-    for one, other in zip(found, expected, strict=True):
+def assert_same(result, expected):
+    for one, other in zip(result, expected, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -63,15 +63,15 @@ def test_threads_sample_while_others_fit(model, alone):
         drawing = [pool.submit(sample, seed) for seed in range(4)]
         fitting = [pool.submit(fit, seed) for seed in range(2)]
         for seed, job in enumerate(drawing):
-            for found in job.result():
-                assert_same(found, alone[seed])
+            for result in job.result():
+                assert_same(result, alone[seed])
         for job in fitting:
-            for found in job.result():
-                np.testing.assert_array_equal(found, fitted)
+            for result in job.result():
+                np.testing.assert_array_equal(result, fitted)
 
 
-def test_one_estimator_is_fitted_again_while_it_is_asked(model):
-    """A request sees the old model or the new one, never something in between."""
+def test_one_estimator_is_fitted_again_while_it_predicts(model):
+    """A call uses the old model or the new one, never a mixture."""
     estimator = tiny("flow", **FEW, residualize="off")
     answers = {estimator.fit(X, response).predict(X).tobytes() for response in (Y, -Y)}
     assert len(answers) == 2
@@ -95,8 +95,8 @@ def test_one_estimator_is_fitted_again_while_it_is_asked(model):
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_joblib(model, alone, backend):
-    found = joblib.Parallel(n_jobs=2, backend=backend)(joblib.delayed(samples_of)(model, seed) for seed in range(4))
-    for one, expected in zip(found, alone, strict=True):
+    result = joblib.Parallel(n_jobs=2, backend=backend)(joblib.delayed(samples_of)(model, seed) for seed in range(4))
+    for one, expected in zip(result, alone, strict=True):
         assert_same(one, expected)
 
 
@@ -106,8 +106,8 @@ def test_multiprocessing(model, alone, method):
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"there is no {method}")
     with multiprocessing.get_context(method).Pool(2) as pool:
-        for found, expected in zip(pool.starmap(samples_of, [(model, s) for s in range(4)]), alone, strict=True):
-            assert_same(found, expected)
+        for result, expected in zip(pool.starmap(samples_of, [(model, s) for s in range(4)]), alone, strict=True):
+            assert_same(result, expected)
 
 
 def fit_and_predict(_):
@@ -121,8 +121,8 @@ def test_fitting_after_a_fork(model):
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("there is no fork")
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        for found in pool.map_async(fit_and_predict, range(2)).get(timeout=300):
-            np.testing.assert_array_equal(found, expected)
+        for result in pool.map_async(fit_and_predict, range(2)).get(timeout=300):
+            np.testing.assert_array_equal(result, expected)
 
 
 def test_asyncio(model, alone):
@@ -131,8 +131,8 @@ def test_asyncio(model, alone):
         with ThreadPoolExecutor(3) as pool:
             return await asyncio.gather(*(loop.run_in_executor(pool, samples_of, model, seed) for seed in range(4)))
 
-    for found, expected in zip(asyncio.run(main()), alone, strict=True):
-        assert_same(found, expected)
+    for result, expected in zip(asyncio.run(main()), alone, strict=True):
+        assert_same(result, expected)
 
 
 COUNT = """
@@ -169,7 +169,7 @@ watcher.join()
 
 
 def threads_of(jobs, omp):
-    """Threads that fitting and sampling with so many jobs, one after another, added to a process, at the most."""
+    """Largest number of threads that fitting and sampling with each number of jobs add to a process."""
     env = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     env.pop("OMP_NUM_THREADS", None)
     if omp is not None:
@@ -180,7 +180,7 @@ def threads_of(jobs, omp):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
-def test_no_more_threads_than_were_asked_for():
+def test_no_more_threads_than_requested():
     assert threads_of([-1], omp=1) == [0]
     one, two = threads_of([1, 2], omp=None)
     assert one == 0

@@ -1,8 +1,8 @@
 """Same seed, same bits.
 
-A row's law (``predict_*``, ``predict_distribution``) depends on the model and the row alone. A sample depends on the
-seed, the row, its position in the table (``first_row`` + i), the sample's number and the step: the same whatever the
-batch, the threads, the process, the library that holds the table, or how the model came there.
+The predictive distribution of a row (``predict_*``, ``predict_distribution``) depends only on the model and the row. A
+sample depends on the seed, the row, its position in the table (``first_row`` + i), the sample's number and the step.
+Neither depends on the batch, the threads, the process, the library of the table, or on saving and loading.
 """
 
 import os
@@ -44,7 +44,7 @@ def model(request):
 
 
 def bits(model, rows=X, **arguments):
-    """Samples, means and quantiles: everything random and everything that is not."""
+    """Samples, means and quantiles: random and deterministic results."""
     return (
         model.sample(rows, SAMPLES, seed=11, **arguments).tobytes(),
         model.predict(rows).tobytes(),
@@ -78,8 +78,8 @@ def test_each_row_keeps_its_distribution_in_any_order(model):
     np.testing.assert_array_equal(model.predict_interval(X[::-1]), model.predict_interval(X)[::-1])
 
 
-def test_samples_belong_to_positions(model):
-    """The random numbers are those of the position, the law is the row's: a row alone in its place has its samples."""
+def test_samples_depend_on_positions(model):
+    """Random numbers depend on the position, the distribution on the row: a row alone at its position is the same."""
     other = X[::-1].copy()
     other[7] = X[7]
     samples, alone = model.sample(X, SAMPLES, seed=11), model.sample(X[7:8], SAMPLES, seed=11, first_row=7)
@@ -113,8 +113,8 @@ def test_libraries(model, same):
 def test_a_fit_to_a_frame_is_the_fit_to_its_numbers(kind):
     columns = dict(zip("abc", X.T, strict=True))
     frame = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "Arrow": pa.table}[kind](columns)
-    found = tiny("flow").fit(frame, Y).sample(frame, SAMPLES, seed=11)
-    np.testing.assert_array_equal(found, MODELS["flow"]().sample(X, SAMPLES, seed=11))
+    result = tiny("flow").fit(frame, Y).sample(frame, SAMPLES, seed=11)
+    np.testing.assert_array_equal(result, MODELS["flow"]().sample(X, SAMPLES, seed=11))
 
 
 def test_pickling_saving_and_loading(model, tmp_path):
@@ -154,7 +154,7 @@ def test_fitting_again_gives_the_same_trees(kind):
 
 def test_fitting_does_not_depend_on_what_was_fitted_before():
     first = bits(MODELS["flow"]())
-    np.random.seed(5)  # noqa: NPY002  # nobody else's random state is used, or changed
+    np.random.seed(5)  # noqa: NPY002  # the global random state is neither used nor changed
     state = np.random.get_state()[1].copy()  # noqa: NPY002
     MODELS["sde"]()
     assert bits(MODELS["flow"]()) == first
@@ -180,21 +180,23 @@ def test_fitting_does_not_depend_on_threads(first_stage):
 
 @pytest.mark.parametrize("first_stage", ["gp", "stack", MLPRegressor(hidden_layer_sizes=(32, 32), max_iter=5)])
 def test_nothing_depends_on_the_threads_of_linear_algebra(first_stage):
-    """Machines of other sizes have other numbers of them, and matrix products then add in another order."""
+    """The number of threads depends on the machine and changes the order of additions in matrix products."""
     rows, y = toy(300)
-    found = []
+    result = []
     for threads in (1, 2, 3):
         with threadpool_limits(threads, user_api="blas"), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found.append(bits(tiny("flow", residualize=first_stage, extra_residualizer_params=None).fit(rows, y), rows))
-    assert found[0] == found[1] == found[2]
+            result.append(
+                bits(tiny("flow", residualize=first_stage, extra_residualizer_params=None).fit(rows, y), rows)
+            )
+    assert result[0] == result[1] == result[2]
 
 
 def test_automatic_fits_do_not_depend_on_the_threads_of_linear_algebra():
     rows, y = toy(300)
     with_process = replace(TINY, first_stage_models=("lightgbm", "gp_matern"), gp_rows=300)
-    found = []
+    result = []
     for threads in (1, 3):
         with threadpool_limits(threads, user_api="blas"):
-            found.append(bits(auto(with_process).fit(rows, y), rows))
-    assert found[0] == found[1]
+            result.append(bits(auto(with_process).fit(rows, y), rows))
+    assert result[0] == result[1]

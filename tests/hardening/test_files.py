@@ -1,4 +1,4 @@
-"""Files from strangers: what fuzzing found, seeded mutations of every kind, and limits on memory and time."""
+"""Untrusted files: findings of the fuzzer, seeded mutations of every kind, and limits on memory and time."""
 
 import random
 import struct
@@ -35,7 +35,7 @@ def with_words(text: str, name: str, *words: str) -> str:
     ["multiclass num_class:50000", "multiclassova num_class:9 sigmoid:1", "lambdarank", "nothing", "-", "", "binary x"],
 )
 def test_objectives_that_lightgbm_would_follow_out_of_bounds_are_refused(objective):
-    """With ``multiclass`` LightGBM writes 50,000 numbers where there is room for one, and the process dies."""
+    """With ``multiclass`` LightGBM writes 50,000 numbers into a buffer of one, and the process dies."""
     assert "\nobjective=regression\n" in TEXT
     text = TEXT.replace("\nobjective=regression\n", f"\nobjective={objective}\n")
     with pytest.raises(ValueError, match="objective"):
@@ -74,7 +74,7 @@ def test_a_number_of_features_that_python_and_lightgbm_read_differently_is_refus
     ],
 )
 def test_linear_leaves_that_would_end_lightgbm_are_refused(name, word):
-    """Over an empty place or a number next to zero LightGBM ends the process: C++ finds nobody to throw to."""
+    """An empty entry or a denormal number ends the process: LightGBM does not catch the C++ exception."""
     head, _, last = LINEAR.rpartition("\nTree=")
     changed = with_words("tree_sizes=\nTree=" + last, name, word).rpartition("\nTree=")[2]
     with pytest.raises(ValueError, match=r"number|followed"):
@@ -127,7 +127,7 @@ def with_raw_header(header: bytes) -> bytes:
     ids=range(10),
 )
 def test_headers_of_arrays_that_are_no_headers_are_refused(header, tmp_path, recwarn):
-    """numpy reads a header as a Python expression: its tokenizer and its stack have errors of their own."""
+    """numpy reads a header as a Python expression: its tokenizer and its stack raise other errors."""
     with pytest.raises(ValueError, match=r"not an array|its shape is|more or fewer"):
         from_npy(with_raw_header(header) + bytes(16), ("<f8",), (None,))
 
@@ -142,9 +142,9 @@ def test_headers_of_arrays_that_are_no_headers_are_refused(header, tmp_path, rec
 @pytest.mark.parametrize("dtype", ["<f8", "<f4", "|u1", "<i8"])
 def test_headers_of_arrays_survive(dtype, shape):
     array = np.arange(np.prod(shape), dtype=dtype).reshape(shape)
-    found = from_npy(to_npy(array), (dtype,), (None,) * len(shape))
-    assert found.dtype == array.dtype
-    np.testing.assert_array_equal(found, array)
+    result = from_npy(to_npy(array), (dtype,), (None,) * len(shape))
+    assert result.dtype == array.dtype
+    np.testing.assert_array_equal(result, array)
 
 
 def of_no_leaves(manifest, entries):
@@ -169,7 +169,7 @@ def shares_nothing(manifest, entries):
 
 
 def claims_of_millions(text: bytes) -> bytes:
-    """A booster's text whose first tree says that it has many leaves, and has room for them."""
+    """A booster's text whose first tree declares many leaves and has entries for them."""
     lines = text.decode().split("\n")
     at = next(k for k, line in enumerate(lines) if line.startswith("num_leaves="))
     lines[at] = "num_leaves=999999999"
@@ -211,11 +211,11 @@ def test_greedy_files_are_refused_within_bounds_of_memory_and_time(tmp_path):
     noise = random.Random(0).randbytes(800_000)
     (tmp_path / "padded.dgbm").write_bytes(archive(("manifest.json", lists), ("boosters/0.txt", noise)))
     paths += [tmp_path / "lists.dgbm", tmp_path / "padded.dgbm"]
-    said = outcomes(paths)
-    assert set(said) == {path.name for path in paths}
-    assert {name: kind for name, (kind, _) in said.items()} == dict.fromkeys(said, "ModelFileError"), said
+    results = outcomes(paths)
+    assert set(results) == {path.name for path in paths}
+    assert {name: kind for name, (kind, _) in results.items()} == dict.fromkeys(results, "ModelFileError"), results
     for name in ("lists.dgbm", "padded.dgbm"):
-        assert "claims to hold" in said[name][1]
+        assert "claims to hold" in results[name][1]
 
 
 def test_a_manifest_that_shrinks_to_nothing_is_stored_so_that_it_is_believed():
@@ -224,7 +224,7 @@ def test_a_manifest_that_shrinks_to_nothing_is_stored_so_that_it_is_believed():
 
 
 def test_a_directory_that_claims_more_than_four_gigabytes_is_refused(tmp_path):
-    """Sizes of 64 bits stand in an extra field, where a check of the short ones would not see them."""
+    """64-bit sizes are in an extra field, which a check of the 32-bit sizes would miss."""
     info = zipfile.ZipInfo("manifest.json")
     content = bytearray(archive((info, b"{}")))
     start = content.index(b"PK\x01\x02")
@@ -244,7 +244,7 @@ def test_a_directory_that_claims_more_than_four_gigabytes_is_refused(tmp_path):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_mutated_model_files_are_refused_or_used(seed, tmp_path):
-    """The fuzzer's own mutations, a few of them, in order: ``python -m reliability fuzz-model`` tries thousands."""
+    """A few mutations of the fuzzer, in order: ``python -m reliability fuzz-model`` tries thousands."""
     rng = random.Random(seed)
     counts: Counter[str] = Counter()
     for _ in range(60):

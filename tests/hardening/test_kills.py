@@ -1,4 +1,4 @@
-"""Killed in the middle of writing: the quick form of ``python -m reliability kills``."""
+"""Processes killed while they write: the quick form of ``python -m reliability kills``."""
 
 import json
 import os
@@ -18,8 +18,8 @@ CASES = ("save", "save_over", "cli_predict")
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 
 
-def test_what_is_finished_is_there_and_what_is_not_is_absent():
-    """In a process of its own: one that has threads, as pytest's may have, cannot be forked."""
+def test_finished_results_survive_and_unfinished_ones_are_absent():
+    """In a separate process, because a process with threads, such as pytest's, cannot be forked."""
     words = ["kills", "--kills", "1", "--minutes", "5", "--quick", "--cases", *CASES]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
     done = subprocess.run(
@@ -33,12 +33,12 @@ def test_what_is_finished_is_there_and_what_is_not_is_absent():
     assert done.returncode == 0, done.stderr[-3000:]
     figures = json.loads(done.stdout.splitlines()[-1])
     assert set(figures["cases"]) == set(CASES)
-    assert all(own["kills"] >= 1 for own in figures["cases"].values())
-    assert sum(own["absent_parts"] for own in figures["cases"].values()) > 0
+    assert all(counts["kills"] >= 1 for counts in figures["cases"].values())
+    assert sum(counts["absent_parts"] for counts in figures["cases"].values()) > 0
 
 
 def write(folder: Path, parts: int = 5, careful: bool = True) -> None:
-    """Write parts one after the other, each under another name first or carelessly under its own."""
+    """Write parts in turn, each under a temporary name first or, if careless, under its final name."""
     for k in range(parts):
         path = folder / f"{k}.txt"
         if not path.exists():
@@ -68,13 +68,13 @@ def test_a_careful_writer_survives(tmp_path):
     assert counts["absent_parts"] > 0
 
 
-def test_a_careless_writer_is_found_out(tmp_path):
+def test_a_careless_writer_is_detected(tmp_path):
     case = Case("careless", lambda folder: write(folder, careful=False), whole)
     with pytest.raises(AssertionError, match="is there after a kill, and is wrong"):
         killed(case, tmp_path)
 
 
-def test_a_case_that_forgets_is_found_out(tmp_path):
+def test_a_case_that_loses_results_is_detected(tmp_path):
     def forget(folder: Path) -> None:
         for path in folder.glob("*.txt"):
             path.unlink()
@@ -92,7 +92,7 @@ def test_a_case_that_fails_by_itself_is_not_taken_for_killed(tmp_path):
         Trial(Case("failing", fail, whole), tmp_path)
 
 
-def test_the_moment_is_the_one_that_was_asked_for(tmp_path):
+def test_the_process_dies_at_the_requested_operation(tmp_path):
     trial = Trial(Case("careful", write, whole), tmp_path)
     from reliability.kills import forked
 

@@ -1,9 +1,9 @@
-"""The edges of the numbers: every path, target and sampler at both ends of time, for one step and for ten thousand.
+"""Numerical limits: every path, target and sampler at both ends of time, for one step and for ten thousand.
 
-What a model does where it has learned nothing is said here, and nowhere else so plainly: trees are constant beyond
-their last thresholds. A row outside of the training table has the law of the row at its edge. A state outside of the
-states of training meets the forest's value at the edge, so that the drift is affine in the state: the trajectory goes
-on in a straight line of the (linear) equation of its path, neither stopped nor clipped.
+These tests define extrapolation. Trees are constant beyond their last thresholds, so that a row outside the training
+table has the distribution of the row at its edge. For a state outside the training states the forest returns its value
+at the edge, and the drift is affine in the state: the trajectory follows the linear equation of its path and is neither
+stopped nor clipped.
 """
 
 import warnings
@@ -38,9 +38,9 @@ def pairs():
     for path, target in product(PATHS, TARGETS):
         ranges = [(None, None), ENDS[path]] if path in ENDS else [(None, None)]
         for low, high in ranges:
-            found = GaussianPath(path, low, high)
-            if target != "noise" or not found.reaches_noise:
-                yield pytest.param(found, target, id=f"{path}-{target}-{high or 'usual'}")
+            result = GaussianPath(path, low, high)
+            if target != "noise" or not result.reaches_noise:
+                yield pytest.param(result, target, id=f"{path}-{target}-{high or 'usual'}")
 
 
 @pytest.mark.parametrize(("path", "target"), list(pairs()))
@@ -55,7 +55,7 @@ def test_step_tables_are_finite(path, target):
 
 @pytest.mark.parametrize(("path", "target"), list(pairs()))
 def test_targets_are_inverted_at_both_ends_of_time(path, target):
-    """y0 and z come back from the target and the state, at t = 1e-5 and t = 1, where the path can say them at all."""
+    """y0 and z come back from the target and the state, at t = 1e-5 and t = 1, where the path determines them."""
     y0, z = np.random.default_rng(0).standard_normal((2, 50))
     for t in (T_MIN, 1e-3, 0.5, 1.0):
         point = target_at(target, path, t, 1.0)
@@ -64,9 +64,9 @@ def test_targets_are_inverted_at_both_ends_of_time(path, target):
         m_v, n_v = point.velocity_coefficients
         state = alpha * y0 + beta * z
         velocity = float(point.path.d_alpha) * y0 + float(point.path.d_beta) * z
-        found = m_v * state + n_v * p
+        result = m_v * state + n_v * p
         size = abs(m_v) * np.abs(state).max() + abs(n_v) * np.abs(p).max()
-        np.testing.assert_allclose(found, velocity, rtol=0.0, atol=1e-12 * max(size, 1.0))
+        np.testing.assert_allclose(result, velocity, rtol=0.0, atol=1e-12 * max(size, 1.0))
 
 
 SAMPLERS = [
@@ -99,7 +99,7 @@ def test_every_recipe_with_every_sampler(path, target):
 
 @pytest.mark.parametrize("recipe", ["published", "score_plus", "flow"])
 def test_ten_thousand_steps(recipe):
-    """More steps converge: the law of 10,000 is that of 2,000 within what the noise of the samples allows."""
+    """More steps converge: 10,000 and 2,000 steps agree within sampling error."""
     model = tiny(recipe).fit(X, Y)
     few, many = (model.sample(X[:3], 200, seed=0, n_steps=n) for n in (2000, 10_000))
     assert np.isfinite(many).all()
@@ -131,7 +131,7 @@ def test_rows_beyond_the_table_have_the_distribution_of_its_edge(recipe):
 @pytest.mark.parametrize("engine", ["collapse", "lightgbm"])
 @pytest.mark.parametrize("recipe", ["score_plus", "flow"])
 def test_states_beyond_training_move_by_an_affine_map(recipe, engine):
-    """From z far outside, one Euler step gives (1 + h m) y + h n F(edge), whatever y is."""
+    """From z far outside, one Euler step gives (1 + h m) y + h n F(edge), for every y."""
     model = tiny(recipe, engine=engine).fit(X, Y).model_
     steps = model.recipe.steps(Sampler("euler", 1, "ode"))
     far = np.array([1e2, 1e3, 1e4, 1e6])

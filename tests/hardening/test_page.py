@@ -1,4 +1,4 @@
-"""The page says what was recorded, and the records name tests that exist."""
+"""The page agrees with the recorded lines, and their tests exist."""
 
 import re
 from pathlib import Path

@@ -60,7 +60,7 @@ def files(draw):
 
 
 def command(capfd, *words):
-    """Run a command: its exit code and what it complains of. It prints nothing else."""
+    """Run a command; return its exit code and its message. It prints nothing else."""
     capfd.readouterr()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -68,8 +68,8 @@ def command(capfd, *words):
             warnings.simplefilter("ignore", kind)
         with pytest.raises(SystemExit) as left:
             cli.main([str(word) for word in words])
-    said, complaint = capfd.readouterr()
-    assert said == ""
+    output, complaint = capfd.readouterr()
+    assert output == ""
     assert left.value.code in (0, 2)
     if left.value.code == 2:
         assert re.fullmatch(r"diffgbm: [^\n]+\n", complaint)
@@ -97,9 +97,9 @@ def test_files_through_the_command_line(tmp_path_factory, capfd, tally, file):
         for name, words in {"predict": (), "sample": ("-n", "2")}.items():
             out = folder / f"{name}.parquet"
             assert command(capfd, name, model, path, "-o", out, "-q", "--jobs", "1", *words) == 0
-            found = pd.read_parquet(out).to_numpy()
-            assert len(found) == len(table)
-            assert np.isfinite(found).all()
+            result = pd.read_parquet(out).to_numpy()
+            assert len(result) == len(table)
+            assert np.isfinite(result).all()
         assert command(capfd, "evaluate", model, path, "-q", "--jobs", "1") == 0
         tally["answered"] += 1
     assert path.read_bytes() == content
@@ -120,7 +120,7 @@ SPOILT = ("1e400", "nan", "-inf", "", '"', "\x00", "1,2", "é", "0x10", "1_000",
 
 @st.composite
 def originals(draw):
-    """Bytes of a prepared data set: numbers, with a word spoilt, cut, or not gzipped at all."""
+    """Bytes of a prepared data set: numbers, one of them invalid, truncated, or not gzipped."""
     n = draw(st.integers(0, 8))
     rows = [[f"{v:.6g}" for v in numbers(3, draw(seeds), scale=draw(st.sampled_from([1.0, 1e300])))] for _ in range(n)]
     if n and draw(st.booleans()):

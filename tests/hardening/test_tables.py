@@ -1,4 +1,4 @@
-"""The front door: whatever table comes, it is answered with finite numbers in its order, or refused by its name."""
+"""Every table gets finite predictions in its order, or an error that names the argument."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ SAMPLES = 3
 
 @pytest.fixture(scope="module", autouse=True)
 def _compiled():
-    """Kernels are compiled before anybody counts what is printed."""
+    """Compile kernels before output is checked."""
     X = np.arange(8.0)[:, None]
     for d in (1, 2):
         model = small().fit(X, np.repeat(X, d, axis=1))
@@ -37,7 +37,7 @@ def problems(draw):
     if draw(st.integers(0, 5)) == 0:
         weights = [np.ones(n), np.zeros(n), numbers(n, 0) ** 2, numbers(n, 0), np.ones(n + 1), [1e300] * n, "w"]
         arguments["sample_weight"] = draw(st.sampled_from(weights))
-    # what is wrong with one of them must not hide what is wrong with the other
+    # an error in one must not hide an error in the other
     strange = draw(st.sampled_from([(False, False), (False, False), (True, False), (False, True)]))
     return draw(tables(n, strange[0])), draw(responses(n, strange[1])), arguments
 
@@ -50,7 +50,7 @@ def length(X):
 
 
 def assert_answers(model, X, n):
-    """Everything that can be asked of rows: finite, of the right shape, not crossing."""
+    """All predictions are finite and have the right shape; quantiles do not cross."""
     d = () if model.model_.response.is_1d else (model.model_.n_responses,)
     width = d[0] if d else 1
     mean = model.predict(X)
@@ -65,8 +65,8 @@ def assert_answers(model, X, n):
     probability = values_of(model.predict_cdf(X, 0.0)).reshape(n, -1)
     assert ((probability >= 0.0) & (probability <= 1.0)).all()
     assert (std >= 0.0).all()
-    for found in (mean, samples, quantiles, ends, std, median):
-        assert np.isfinite(found).all()
+    for result in (mean, samples, quantiles, ends, std, median):
+        assert np.isfinite(result).all()
     return samples
 
 
@@ -117,8 +117,8 @@ def known():
 
 
 @st.composite
-def disguises(draw):
-    """The same houses: rows, types, library and order of columns as they come; perhaps a column more or less."""
+def representations(draw):
+    """The same houses: in other rows, types, libraries and orders of columns, perhaps with a column more or less."""
     frame = houses(draw(st.integers(1, 30)), draw(st.integers(0, 99)))
     plain = frame.copy()
     changed = frame.astype({name: draw(st.sampled_from(EXACT)) for name in ("size", "rooms")})
@@ -143,9 +143,9 @@ def disguises(draw):
     return plain, LIBRARIES[library](changed[order]), fault
 
 
-@given(disguises())
+@given(representations())
 @profile()
-def test_rows_in_any_disguise_have_the_same_distribution(known, capfd, tally, disguise):
+def test_rows_of_any_library_have_the_same_distribution(known, capfd, tally, disguise):
     plain, rows, fault = disguise
     before = fingerprint(rows)
     with watched(capfd):
@@ -186,7 +186,7 @@ WORDS = {"predict": {}, "predict_quantiles": {}, "predict_std": {}, "predict_cdf
 
 @given(st.integers(2, 40), st.integers(1, 50), st.sampled_from(sorted(WORDS)), tables(25, strange=False))
 @profile()
-def test_a_stream_says_what_the_table_says(capfd, tally, n, size, method, X):
+def test_a_stream_predicts_like_the_table(capfd, tally, n, size, method, X):
     y = np.random.default_rng(n).standard_normal(25)
     before = fingerprint(X)
     with watched(capfd):
@@ -210,10 +210,10 @@ def test_a_report_of_any_table(capfd, tally, X, y, with_train):
         try:
             model = attempt(lambda: small(n_estimators=2, n_steps=2).fit(X, y))
             limits = {"importance_rows": 4, "n_repeats": 1, "rows_shown": 3}
-            found = attempt(lambda: diffgbm.report(model, X, y, y_train=y if with_train else None, **limits))
-            assert found.html.startswith("<!DOCTYPE html>")
-            assert len(found.facts.responses) == model.model_.n_responses
-            for response in found.facts.responses:
+            result = attempt(lambda: diffgbm.report(model, X, y, y_train=y if with_train else None, **limits))
+            assert result.html.startswith("<!DOCTYPE html>")
+            assert len(result.facts.responses) == model.model_.n_responses
+            for response in result.facts.responses:
                 assert np.isfinite(response.model.crps)
             tally["answered"] += 1
         except Refusal:

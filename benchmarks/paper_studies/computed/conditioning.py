@@ -28,11 +28,11 @@ def arms(seed: int, t_low: float = 0.01, points: int = 400) -> dict[str, dict[st
     the same state and noise.
     """
     t = np.linspace(t_low, 1.0, points)
-    found = {}
+    result = {}
     for name in VIEWS:
         view = view_at(name, t)
         target, feature = view.target_sd, view.feature_sd
-        found[name] = {
+        result[name] = {
             "target_min": float(target.min()),
             "target_max": float(target.max()),
             "target_ratio": float(target.max() / target.min()),
@@ -42,7 +42,7 @@ def arms(seed: int, t_low: float = 0.01, points: int = 400) -> dict[str, dict[st
             "gain_max": float(view.score_gain[t <= 0.9].max()),
             "same_as_noise": _score_difference(name, t[t <= 0.9]),
         }
-    return found
+    return result
 
 
 def _score_difference(name: str, t: np.ndarray) -> float:

@@ -96,7 +96,7 @@ class Pooled:
 
 
 def _grid(low: float, high: float, n: int = 40_001) -> Array:
-    """Points that lie closest around zero, where the narrow laws are."""
+    """Points that lie closest around zero, where the narrow distributions are."""
     edge = np.arcsinh(np.array([low, high]) / 0.05)
     return 0.05 * np.sinh(np.linspace(edge[0], edge[1], n))
 
@@ -151,19 +151,19 @@ def _variant(
     pooled = Pooled(distribution, name, (np.arange(pooled_times) + 0.5) / pooled_times)
     support = pooled.support()
     scale = np.array([float(view_at(name, t).target_sd) ** 2 for t in TIMES])
-    found = {b: [bounds(pooled, pooled.edges(b, support), t) for t in TIMES] for b in bins}
-    own = [bounds(pooled, pooled.edges(255, support, t), t).error for t in TIMES]
-    errors = {b: np.array([one.error for one in found[b]]) / scale for b in bins}
+    result = {b: [bounds(pooled, pooled.edges(b, support), t) for t in TIMES] for b in bins}
+    separate = [bounds(pooled, pooled.edges(255, support, t), t).error for t in TIMES]
+    errors = {b: np.array([one.error for one in result[b]]) / scale for b in bins}
     guess = np.array([proxy(pooled, support, 255, t) for t in TIMES])
-    cost = [one.error / alone for one, alone in zip(found[255], own, strict=True)]
-    every = [one for ones in found.values() for one in ones]
+    cost = [one.error / alone for one, alone in zip(result[255], separate, strict=True)]
+    every = [one for ones in result.values() for one in ones]
     fine = bins[-2:]  # the statement is about many bins
     return {
         **{f"error_{b}": float(errors[b].mean()) for b in bins},
         **{f"tree_error_{b}": _tree_error(distribution, name, b, rows, rounds, seed) for b in bins},
         "slope": float(np.polyfit(np.log(fine), np.log([errors[b].mean() for b in fine]), 1)[0]),
         "proxy_255": float(np.mean(guess / scale)),
-        "proxy_ratio": float(np.max([one.error for one in found[255]] / guess)),
+        "proxy_ratio": float(np.max([one.error for one in result[255]] / guess)),
         "bound_ratio": max(one.error / one.oscillation for one in every),
         "lipschitz_ratio": max(one.oscillation / one.lipschitz for one in every),
         "pooling_cost": float(np.mean(cost)),

@@ -33,15 +33,15 @@ class Mixture:
         return float(first), float(np.sqrt(second - first**2))
 
     def scaled(self, mean: float, sd: float) -> Mixture:
-        """Return the law of ``(y - mean) / sd``."""
+        """Return the distribution of ``(y - mean) / sd``."""
         return Mixture(self.weight, (self.mean - mean) / sd, self.sd / sd)
 
     def times(self, n: int) -> Mixture:
-        """Return the law once for each of ``n`` rows."""
+        """Repeat the distribution for ``n`` rows."""
         return Mixture(*(np.broadcast_to(part, (n, part.shape[-1])) for part in (self.weight, self.mean, self.sd)))
 
     def draw(self, rng: np.random.Generator) -> Array:
-        """Draw one response for each of the leading places."""
+        """Draw one response for each index of the leading axes."""
         total = np.cumsum(self.weight, axis=-1)
         which = (rng.uniform(size=(*self.weight.shape[:-1], 1)) > total).sum(axis=-1, keepdims=True)
         which = np.minimum(which, self.weight.shape[-1] - 1)
@@ -61,7 +61,7 @@ class Mixture:
         """Return ``E[y0 | y_t = y]``."""
         y = np.asarray(y, dtype=np.float64)
         mean, sd = self._moved(point)
-        # logarithms keep the shares of the components far out, where all densities vanish
+        # in logarithms, because all densities underflow in the tails
         log = np.log(self.weight) - np.log(sd) - 0.5 * ((y[..., None] - mean) / sd) ** 2
         share = np.exp(log - log.max(axis=-1, keepdims=True))
         share /= share.sum(axis=-1, keepdims=True)
@@ -102,11 +102,11 @@ _MOMENTS = _raw(np.linspace(0.0, 1.0, 2001)).moments()
 
 
 def toy_distribution(x: ArrayLike) -> Mixture:
-    """Return the toy law given x in [0, 1]: two branches that part, wider as x grows; standardised over x."""
+    """Return the toy distribution given x in [0, 1]: two branches that separate and widen; standardised over x."""
     return _raw(np.asarray(x, dtype=np.float64)).scaled(*_MOMENTS)
 
 
 def toy_distribution_alone(x: float = 0.5) -> Mixture:
-    """Return the toy law at one x, standardised by itself."""
+    """Return the toy distribution at one x, standardised on its own."""
     distribution = _raw(np.asarray(x, dtype=np.float64))
     return distribution.scaled(*distribution.moments())

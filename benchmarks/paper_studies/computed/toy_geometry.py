@@ -41,7 +41,7 @@ def arms(
     test = np.random.default_rng(seed + 1)
     x_test = test.uniform(size=fit_rows)
     y0_test, z_test = toy_distribution(x_test).draw(test), test.standard_normal(fit_rows)
-    found: dict[str, dict[str, Any]] = {}
+    result: dict[str, dict[str, Any]] = {}
     for name in VIEWS:
         sd = np.array([_scales(view_at(name, time), y0, z) for time in t])
         errors = [
@@ -53,7 +53,7 @@ def arms(
             )
             for time in fit_t
         ]
-        found[name] = {
+        result[name] = {
             "target_min": float(sd[:, 0].min()),
             "target_max": float(sd[:, 0].max()),
             "target_ratio": float(sd[:, 0].max() / sd[:, 0].min()),
@@ -65,10 +65,10 @@ def arms(
             "fit_t": fit_t.tolist(),
             "fit_errors": errors,
         }
-    base = np.array(found["ve_score"]["fit_errors"])
-    for numbers in found.values():
+    base = np.array(result["ve_score"]["fit_errors"])
+    for numbers in result.values():
         numbers["overlap"] = float(np.max(np.abs(np.array(numbers["fit_errors"]) / base - 1.0)))
-    return found
+    return result
 
 
 def _scales(view: View, y0: Array, z: Array) -> tuple[float, float]:

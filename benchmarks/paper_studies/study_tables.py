@@ -1,4 +1,4 @@
-"""The tables that studies are run on: the paper's data sets, synthetic laws, and a stand-in for CT slices."""
+"""Tables of the studies: the paper's data sets, synthetic distributions, and a substitute for CT slices."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from benchmarks.table_files import DataSetError, Table
 
 CT = "ct_slices"
 DISTRIBUTION_ROWS = 1000
-"""Rows that are drawn of a law where the study does not say."""
+"""Default number of rows drawn from a synthetic distribution."""
 
 CT_FEATURES = 384
 CT_PATIENTS = 74
 CT_ROWS = 900
-"""Rows of the stand-in where the study does not say."""
+"""Default number of rows of the substitute table."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A table, and what has to be said of it (empty if it is the paper's own)."""
+    """A table and a note on it (empty for a whole data set of the paper)."""
 
     table: Table
     note: str = ""
@@ -33,20 +33,20 @@ class Loaded:
 
 @cache
 def table_of(name: str, rows: int | None, directory: Path | None, download: bool = True) -> Loaded:
-    """Read a data set or draw a law, and keep ``rows`` rows, the first of a fixed permutation.
+    """Read a data set or draw from a distribution, and keep ``rows`` rows, the first of a fixed permutation.
 
     Raises
     ------
     DataSetError
-        It cannot be had and has no stand-in.
+        It is not available and has no substitute.
     """
     rng = np.random.default_rng(MASTER_SEED)
     if name in DISTRIBUTIONS:
         return Loaded(
             DISTRIBUTIONS[name].draw(rows or DISTRIBUTION_ROWS, rng),
-            f"{rows or DISTRIBUTION_ROWS} rows drawn of the synthetic law",
+            f"{rows or DISTRIBUTION_ROWS} rows drawn from the synthetic distribution",
         )
-    # looking first keeps a machine without network from trying every address
+    # look for a file first: without network, trying every address takes long
     there = DATA_SETS[name].embedded or find(DATA_SETS[name], directory) is not None
     try:
         loaded = Loaded(load(DATA_SETS[name], directory, download=download and not there))
@@ -56,9 +56,9 @@ def table_of(name: str, rows: int | None, directory: Path | None, download: bool
         drawn = rows or CT_ROWS
         why = " ".join(str(error).split())
         return Loaded(
-            ct_stand_in(drawn, rng),
-            f"STAND-IN: the full file is not there ({_short(why)}), so {drawn} rows of a generated table of the same "
-            f"shape (384 features, {CT_PATIENTS} patients, nearly deterministic) take its place",
+            ct_substitute(drawn, rng),
+            f"SUBSTITUTE TABLE: the full file is not available ({_short(why)}); {drawn} rows of a generated table of "
+            f"the same shape (384 features, {CT_PATIENTS} patients, nearly deterministic) replace it",
         )
     total = len(loaded.table.y)
     if rows is None or rows >= total:
@@ -72,16 +72,16 @@ def _short(text: str) -> str:
     return text.split(". ")[0].rstrip(".")
 
 
-def ct_stand_in(rows: int, rng: np.random.Generator) -> Table:
-    r"""Generate a table like CT slices: y is where a slice lies, X are 384 histogram values of what is seen there.
+def ct_substitute(rows: int, rng: np.random.Generator) -> Table:
+    r"""Generate a table like CT slices: y is the height of a slice, X are 384 histogram values of the image.
 
-    Each patient has a body of its own: feature j at height u in [0, 1] is
+    Feature j of patient p at height u in [0, 1] is
 
     .. math:: x_j = \max\{0,\ a_{pj} \exp(-\tfrac12 ((u s_p + o_p - c_j) / w_j)^2) + 0.01\, \epsilon\}
 
     with amplitudes, stretch ``s_p`` and offset ``o_p`` that differ a little between patients, so that many features
     are zero for most slices. The response is the height in the original's range, 0 to 97, with an error of 0.2,
-    about one per cent of its spread: given the features it is almost certain, as the paper says of the original.
+    about one per cent of its standard deviation: given the features it is almost certain, as in the original.
     """
     patient = rng.integers(CT_PATIENTS, size=rows)
     height = rng.beta(1.2, 1.2, size=rows)

@@ -1,4 +1,4 @@
-"""Spread work over processes: a queue in order of importance, whose results may bring more work."""
+"""Dispatch work to processes from a queue, the most important units first. A result may add more units."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def spread(
+def dispatch(
     units: Sequence[Unit],
     work: Callable[[Unit], Result],
     done: Callable[[Unit, Result], Sequence[Unit]],
@@ -32,24 +32,24 @@ def spread(
     threads: int = 1,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[Unit]:
-    """Do all units, ``jobs`` at a time, and return those that ``stop`` left undone.
+    """Do all units, ``jobs`` at a time, and return the units that were not started because of ``stop``.
 
     Parameters
     ----------
     units : sequence
-        What is to be done, the most important first.
+        The work, the most important unit first.
     work : callable
-        Does one; must not raise. With several jobs it runs in another process, so it must be picklable.
+        Does one unit and must not raise. With several jobs it runs in another process, so it must be picklable.
     done : callable
-        Told of every result, here; what it returns is done next.
+        Called in this process with every unit and its result. The units it returns come next in the queue.
     lost : callable
-        Told of every unit under which a process died twice, the second time alone.
+        Called with every unit whose process died twice. The second attempt ran alone.
     jobs : int
-        Processes; 1 does everything in this one.
+        Number of processes; 1 does all units in this process.
     threads : int
-        What the libraries inside a process are told to use.
+        Threads of the libraries in each process.
     stop : callable
-        Asked before a unit is begun; true leaves the rest undone.
+        Called before each unit. If it returns true, the remaining units are not done.
     """
     queue = list(units)
     if jobs == 1:
@@ -60,7 +60,7 @@ def spread(
     with _environment(threads):
         while queue and not stop():
             for unit in _until_broken(queue, work, done, jobs, stop):
-                # alone, so that the one that kills its process takes no other with it
+                # one at a time: the unit that kills its process must not take others with it
                 with _pool(1) as pool:
                     future = pool.submit(work, unit)
                 if isinstance(future.exception(), BrokenProcessPool):
@@ -77,7 +77,7 @@ def _until_broken(
     jobs: int,
     stop: Callable[[], bool],
 ) -> list[Unit]:
-    """Empty the queue with one pool; if a process dies, which breaks the pool, return the units that were at work."""
+    """Work on the queue with one pool. If a process dies, the pool breaks: return the units in progress."""
     at_work: dict[Future[Result], Unit] = {}
     with _pool(jobs) as pool:
         try:
@@ -96,12 +96,12 @@ def _until_broken(
 
 
 def _pool(jobs: int) -> ProcessPoolExecutor:
-    # fresh processes: forked ones inherit threads and locks of libraries that do not survive it
+    # spawned, not forked: a fork inherits locks of library threads that do not exist in it
     return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_die_with_parent)
 
 
 def _die_with_parent() -> None:
-    """End this process when its parent ends, even by a signal that nobody can catch."""
+    """End this process when its parent ends, even by SIGKILL."""
 
     def watch() -> None:
         parent = multiprocessing.parent_process()
@@ -114,7 +114,7 @@ def _die_with_parent() -> None:
 
 @contextmanager
 def _environment(threads: int) -> Iterator[None]:
-    """Tell the processes that are started in this block how many threads to use."""
+    """Set the number of threads for processes that start inside the block."""
     before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
     try:

@@ -1,4 +1,4 @@
-"""What the attacks on tables found, each as small as it could be made."""
+"""Errors that the tests of generated tables revealed, each as a minimal example."""
 
 import subprocess
 import sys
@@ -43,8 +43,8 @@ def test_responses_that_are_refused(y, message):
 @pytest.mark.parametrize("y", [np.full(20, 1e-300), np.full(20, 5e-324), 1e149 * Y, 1e-149 * Y])
 def test_responses_at_the_edge_are_learned(y):
     distribution = small().fit(X, y).predict_distribution(X)
-    for found in (distribution.mean(), distribution.std(), distribution.quantile([0.1, 0.9]), distribution.crps(y)):
-        assert np.isfinite(found).all()
+    for result in (distribution.mean(), distribution.std(), distribution.quantile([0.1, 0.9]), distribution.crps(y)):
+        assert np.isfinite(result).all()
     assert (distribution.std() > 0.0).all() == (np.ptp(y) > 0.0)
 
 
@@ -94,17 +94,17 @@ def test_weights_that_lightgbm_cannot_keep(weights, message):
 )
 def test_numbers_that_are_learned_as_they_are(column, plain):
     table = pa.table({"a": column}) if isinstance(column, pa.Array) else pd.DataFrame({"a": column})
-    found = small().fit(table, Y).sample(table, 3, seed=0)
+    result = small().fit(table, Y).sample(table, 3, seed=0)
     np.testing.assert_array_equal(
-        found, small().fit(np.array(plain)[:, None], Y).sample(np.array(plain)[:, None], 3, seed=0)
+        result, small().fit(np.array(plain)[:, None], Y).sample(np.array(plain)[:, None], 3, seed=0)
     )
 
 
-def test_what_is_masked_is_missing():
+def test_masked_values_are_missing():
     mask = np.arange(40).reshape(20, 2) % 3 == 0
     masked, plain = np.ma.masked_array(X, mask=mask), np.where(mask, np.nan, X)
-    found = small().fit(masked, Y).predict(masked)
-    np.testing.assert_array_equal(found, small().fit(plain, Y).predict(plain))
+    result = small().fit(masked, Y).predict(masked)
+    np.testing.assert_array_equal(result, small().fit(plain, Y).predict(plain))
 
 
 PRINTS = """
@@ -116,7 +116,7 @@ def fit():
     DiffGBM.flow(**few, n_jobs=1, seed=0).fit(np.full((10, 1), np.nan), np.arange(10.0) % 3)
 
 fit()
-thread = threading.Thread(target=fit)  # LightGBM has a level of talking for each thread
+thread = threading.Thread(target=fit)  # LightGBM has a verbosity for each thread
 thread.start()
 thread.join()
 """

@@ -1,4 +1,4 @@
-"""Spread work over the workers of a Dask cluster: as ``spread`` does over processes."""
+"""Dispatch work to the workers of a Dask cluster, as ``dispatch`` does to processes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ Unit = TypeVar("Unit")
 Result = TypeVar("Result")
 
 
-def spread_at(address: str, *arguments: Any, **options: Any) -> list[Any]:
-    """``spread_on`` the cluster whose scheduler is at ``address``."""
+def dispatch_at(address: str, *arguments: Any, **options: Any) -> list[Any]:
+    """Connect to the scheduler at ``address`` and call ``dispatch_on``."""
     try:
         client = need("distributed").Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError, ImportError) as error:
         raise ResultsError(f"no Dask scheduler could be reached at {address!r}: {error}") from None
     with client:
-        return spread_on(client, *arguments, **options)
+        return dispatch_on(client, *arguments, **options)
 
 
-def spread_on(
+def dispatch_on(
     client: Any,
     units: Sequence[Unit],
     work: Callable[[Unit], Result],
@@ -31,10 +31,11 @@ def spread_on(
     lost: Callable[[Unit], None] = lambda unit: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[Unit]:
-    """Do all units, one on each worker at a time, and return those that ``stop`` left undone.
+    """Do all units, one at a time on each worker, and return the units that were not started because of ``stop``.
 
-    The arguments are those of ``spread``. Dask itself gives a unit whose worker died to another; ``lost`` is told of
-    one that has taken several with it. Workers must see the directories of data and results, and import ``benchmarks``.
+    The arguments are those of ``dispatch``. If a worker dies, Dask moves its unit to another worker; ``lost`` is called
+    for a unit that killed several workers. Every worker needs access to the directories of data and results and must be
+    able to import ``benchmarks``.
     """
     distributed = need("distributed")
     queue = list(units)
