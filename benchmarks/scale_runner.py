@@ -35,7 +35,7 @@ def reset_peak() -> None:
 STAGES = {
     "noise": ("diffgbm/fitting/", "noisy_rows"),
     "targets": ("diffgbm/fitting/", "labels"),
-    "data sets": ("diffgbm/fitting/", "_dataset"),
+    "data sets": ("diffgbm/fitting/", "bin_rows"),
     "all boosting": ("diffgbm/fitting/", "train_boosters"),
     "evaluation": ("lightgbm/", "eval_valid"),
     "first stage": ("diffgbm/first_stage/", "fit_first_stage"),
@@ -51,8 +51,8 @@ def stages(profile: cProfile.Profile) -> dict[str, float]:
         for name, (folder, timed) in STAGES.items():
             if function == timed and folder in file.replace("\\", "/"):
                 spent[name] += cumulative
-    if not spent["all boosting"] or not spent["first stage"]:
-        raise RuntimeError(f"the profile lacks functions of the stages: {spent}")
+    if missing := [name for name in ("all boosting", "data sets", "first stage", "fit") if not spent[name]]:
+        raise RuntimeError(f"the profile lacks the functions of {', '.join(missing)}")
     parts = {name: spent[name] for name in ("first stage", "noise", "targets", "evaluation")}
     parts["binning"] = spent["data sets"] - spent["targets"]
     parts["trees"] = spent["all boosting"] - spent["data sets"] - spent["evaluation"]
