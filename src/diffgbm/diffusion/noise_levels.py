@@ -1,4 +1,19 @@
-"""Noise levels in training: which times are drawn, how the trees see them, how much each counts."""
+r"""Noise levels in training: which times are drawn, which features encode them, and how much each counts.
+
+A noisy copy of a row is drawn at a time ``t``. The trees see ``t`` through columns (``NOISE_FEATURES``), and its
+squared error is weighted (``LOSS_WEIGHTINGS``). Min-SNR weights are
+
+.. math:: w(t) = \min(\text{SNR}(t), \gamma)\, (\beta / D)^2, \qquad \text{SNR} = \alpha^2 / \beta^2,
+
+with :math:`D` of the target (see ``targets``), and :math:`\min(1, \gamma / \text{SNR})` for the velocity.
+
+References
+----------
+Karras, Aittala, Aila and Laine (2022), "Elucidating the design space of diffusion-based generative models", NeurIPS:
+times with normal log sigma.
+
+Hang, Gu, Li, Bao, Chen, Hu, Geng and Guo (2023), "Efficient diffusion training via min-SNR weighting strategy", ICCV.
+"""
 
 from __future__ import annotations
 
@@ -7,38 +22,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diffgbm._util.docs import fill_docstring
 from diffgbm._util.errors import choose
 from diffgbm._util.types import Array
 from diffgbm.diffusion.paths import T_MIN, GaussianPath, PathPoint
-from diffgbm.diffusion.targets import TargetPoint
+from diffgbm.diffusion.targets import TARGETS, TargetPoint
 
-# Fine where the noise level moves fast (near t = 0, in log t) and where it does not (evenly in t).
+# fine where the noise level changes fast (near t = 0, even in log t) and elsewhere (even in t)
 _TIMES = np.unique(np.concatenate([np.geomspace(T_MIN, 1.0, 2048), np.linspace(T_MIN, 1.0, 2048)]))
-
-
-@dataclass(frozen=True)
-class TimeSampling:
-    """The law of the training times.
-
-    Attributes
-    ----------
-    kind : {"uniform", "log_sigma_normal", "log_snr_normal"}
-        ``t`` uniform on ``[T_MIN, 1]``, or ``log beta(t)`` or ``log alpha(t)/beta(t)`` normal.
-    mean, std : float
-        Of the normal; what falls outside the path's range is clipped to it.
-    endpoint_fraction : float
-        Share of uniform times moved to exactly ``t = 1``, so that the trees know the place a sampler starts
-        from.
-    """
-
-    kind: str = "uniform"
-    mean: float = -1.2
-    std: float = 1.2
-    endpoint_fraction: float = 0.0
-
-    def draw(self, n: int, path: GaussianPath, rng: np.random.Generator) -> Array:
-        """Draw ``n`` times."""
-        return choose("t_sampling", self.kind, TIME_SAMPLINGS)(self, n, path, rng)
 
 
 def _uniform(spec: TimeSampling, n: int, path: GaussianPath, rng: np.random.Generator) -> Array:
@@ -65,12 +56,45 @@ TIME_SAMPLINGS: dict[str, Callable[[TimeSampling, int, GaussianPath, np.random.G
     "log_sigma_normal": _log_sigma_normal,
     "log_snr_normal": _log_snr_normal,
 }
+"""Distributions of the training times by name."""
+
+
+@fill_docstring(kinds=TIME_SAMPLINGS)
+@dataclass(frozen=True)
+class TimeSampling:
+    """The distribution of the training times.
+
+    Attributes
+    ----------
+    kind : {kinds}
+        ``t`` uniform on ``[T_MIN, 1]``, or ``log beta(t)`` or ``log alpha(t)/beta(t)`` normal.
+    mean, std : float
+        Mean and standard deviation of the normal; times outside the path's range are clipped to it.
+    endpoint_fraction : float
+        Share of uniform times moved to exactly ``t = 1``, where a sampler starts.
+    """
+
+    kind: str = "uniform"
+    mean: float = -1.2
+    std: float = 1.2
+    endpoint_fraction: float = 0.0
+
+    def draw(self, n: int, path: GaussianPath, rng: np.random.Generator) -> Array:
+        """Draw ``n`` times."""
+        return choose("t_sampling", self.kind, TIME_SAMPLINGS)(self, n, path, rng)
+
 
 NOISE_FEATURES: dict[str, Callable[[Array, PathPoint], Array]] = {
     "raw_time": lambda t, point: t[:, None],
     "raw_time_log_std": lambda t, point: np.column_stack([t, np.log(point.beta)]),
 }
-"""Columns that tell the trees the noise level: functions of ``(t, path point)`` giving (n, q)."""
+"""Columns by which the trees see the noise level: functions of ``(t, path point)`` giving (n, q), monotone in ``t``."""
+
+
+def noise_columns(name: str, path: GaussianPath) -> int:
+    """Return the number of columns ``q`` of a noise feature."""
+    t = np.ones(1)
+    return choose("noise_features", name, NOISE_FEATURES)(t, path.at(t)).shape[1]
 
 
 def _no_weights(point: TargetPoint, gamma: float) -> Array | None:
@@ -78,13 +102,13 @@ def _no_weights(point: TargetPoint, gamma: float) -> Array | None:
 
 
 def _min_snr(point: TargetPoint, gamma: float) -> Array | None:
-    r""":math:`\min(SNR, \gamma)` in units of the clean response, carried over to the regressed target.
+    r"""Weight squared errors of the clean response by :math:`\min(SNR, \gamma)`.
 
-    An error of the target is an error of ``y0`` times ``D / beta``, hence the factor ``(beta / D)^2`` for
-    noise, x0 and edm. For the velocity the cap itself is the weight, ``min(1, gamma / SNR)``.
+    An error of the target is an error of ``y0`` times ``D / beta``, hence the factor ``(beta / D)^2``. The velocity is
+    weighted by ``min(1, gamma / SNR)`` instead, as in the released package.
     """
     snr = point.path.snr
-    if point.name == "velocity":
+    if TARGETS[point.name].weighs_itself:
         return gamma / np.maximum(snr, gamma)
     return np.minimum(snr, gamma) * (point.path.beta / point.determinant) ** 2
 

@@ -1,7 +1,12 @@
-"""A recipe: every choice that defines the method, in one frozen and checked value.
+"""A recipe: path (Eq. 1), target (Eq. 2), sampler (Eq. 3) and noise levels, in one frozen and checked value.
 
-The paper's rows are settings of the same axes. ``NAMED`` lists them as keyword arguments of the estimator,
-``resolve`` turns the estimator's arguments into a ``Recipe``.
+The paper's rows are settings of the same axes. ``NAMED`` lists them as keyword arguments of the estimator; a new named
+recipe is an entry there. ``resolve`` turns the estimator's arguments into a ``Recipe``.
+
+References
+----------
+Beltran-Velez, Grande, Nazaret, Kucukelbir and Blei (2024), "Treeffuser: probabilistic prediction via conditional
+diffusions with gradient-boosted trees", NeurIPS: the recipe ``published``.
 """
 
 from __future__ import annotations
@@ -14,7 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgbm._util.errors import known
-from diffgbm.diffusion.noise_levels import LOSS_WEIGHTINGS, NOISE_FEATURES, TIME_SAMPLINGS, TimeSampling
+from diffgbm.diffusion.noise_levels import (
+    LOSS_WEIGHTINGS,
+    NOISE_FEATURES,
+    TIME_SAMPLINGS,
+    TimeSampling,
+    noise_columns,
+)
 from diffgbm.diffusion.paths import PATHS, GaussianPath, path_from_data
 from diffgbm.diffusion.sampler import Sampler, check_sampler, step_table
 from diffgbm.diffusion.targets import TARGETS, check_pair
@@ -101,19 +112,19 @@ class Recipe:
     Attributes
     ----------
     path : GaussianPath
-        How data becomes noise.
+        Path from data to noise.
     target : str
         What the trees regress on.
     noise_features : str
-        How the trees see the time.
+        Columns by which the trees see the time.
     times : TimeSampling
-        Which times they are trained on.
+        Distribution of the training times.
     loss_weighting, min_snr_gamma : str, float
-        How much each noise level counts.
+        Weights of the noise levels.
     sigma_data : float
         EDM's data standard deviation.
     sampler : Sampler
-        The recipe's own sampler, used where ``sample`` is not told otherwise.
+        Default of ``sample``.
     """
 
     path: GaussianPath
@@ -146,6 +157,11 @@ class Recipe:
             f"weights {weights} | {self.sampler}"
         )
 
+    @property
+    def n_noise_columns(self) -> int:
+        """Number of columns by which the trees see the time."""
+        return noise_columns(self.noise_features, self.path)
+
     def fitted_to(self, y: NDArray[np.float64]) -> Recipe:
         """Return the recipe with its path's range chosen from standardised responses ``y`` (n, d)."""
         return replace(self, path=path_from_data(self.path.name, y))
@@ -158,13 +174,12 @@ class Recipe:
 def resolve(params: Mapping[str, Any]) -> Recipe:
     """Build the recipe that the estimator's arguments describe.
 
-    Under ``training_objective="flow_matching"`` the path is ``flow_path``, the target the velocity and the time
-    is given raw; ``score_parameterization`` and ``noise_features`` belong to the score objective, as in the
-    released package. Under ``"score"`` any of the six paths may stand in ``sde_name`` and any target in
-    ``score_parameterization``.
+    Under ``training_objective="flow_matching"`` the path is ``flow_path``, the target is the velocity and the noise
+    feature is the raw time; ``score_parameterization`` and ``noise_features`` belong to the score objective, as in the
+    released package. Under ``"score"`` the path is ``sde_name`` and the target ``score_parameterization``.
     """
     flow = known("training_objective", params["training_objective"], OBJECTIVES) == "flow_matching"
-    # a misspelt option is refused also where the objective does not use it
+    # a misspelt option is refused even if the objective does not use it
     for argument, names in (
         ("sde_name", PATHS),
         ("flow_path", PATHS),
@@ -201,16 +216,16 @@ def _path(params: Mapping[str, Any], argument: str) -> GaussianPath:
     if params["sde_initialize_from_data"] and (low is not None or high is not None):
         raise ValueError(
             "sde_initialize_from_data=True contradicts sde_hyperparam_min/sde_hyperparam_max: "
-            "the range is either taken from the data or given. Leave one of them out."
+            "the range comes either from the data or from these arguments. Leave one of them out."
         )
     return GaussianPath(name, low, high)
 
 
 def resolve_sampler(params: Mapping[str, Any], flow: bool, path: GaussianPath) -> Sampler:
-    """Build the sampler from its arguments; what is ``None`` takes the objective's own.
+    """Build the sampler from its arguments; ``None`` is the default of the objective.
 
-    Score: 50 Euler steps of the reverse SDE. Flow: 5 Heun steps of the ODE. On paths where the reverse SDE
-    cannot start the ODE is the default.
+    Score: 50 Euler steps of the reverse SDE. Flow: 5 Heun steps of the ODE. The ODE is also the default on paths where
+    the reverse SDE cannot start.
     """
     strength = _number(params, "velocity_stochasticity", 0.0)
     pf_ode = params["pf_ode"]

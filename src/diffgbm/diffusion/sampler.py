@@ -1,21 +1,34 @@
-r"""Samplers: one equation, integrated from t = 1 to t = 1e-5 on an even grid.
+r"""Samplers: one equation, integrated from t = 1 to t = 1e-5 on an even grid (the paper's Eq. 3).
 
-.. math:: dy = \bigl(-v + \tfrac12 \varepsilon^2 s\bigr)\, d\tau + \varepsilon\, dW, \quad \tau = 1 - t
-   \tag{paper, Eq. 3}
+.. math:: dy = \bigl(-v + \tfrac12 \varepsilon^2 s\bigr)\, d\tau + \varepsilon\, dW_\tau, \quad \tau = 1 - t \tag{3}
 
-``eps = 0`` is the probability-flow ODE, ``eps = g(t)`` the reverse SDE, ``eps = c t`` and its relatives the
-stochastic interpolants. Velocity ``v`` and score ``s`` are affine in the state and in the forest's
-prediction, so that a sampler is a short table of numbers: ``step_table`` makes it.
+:math:`\varepsilon = 0` is the probability-flow ODE, :math:`\varepsilon = g(t)` the reverse SDE, and
+:math:`\varepsilon = c\, t` (or another schedule) a stochastic interpolant. Velocity ``v`` and score ``s`` are affine in
+the state and in the forest's prediction, so that ``step_table`` reduces a sampler to a short table of numbers.
+
+A new schedule is a function of ``t`` and an entry in ``SCHEDULES``.
+
+References
+----------
+Song, Sohl-Dickstein, Kingma, Kumar, Ermon and Poole (2021), "Score-based generative modeling through stochastic
+differential equations", ICLR: the reverse SDE and the probability-flow ODE.
+
+Karras, Aittala, Aila and Laine (2022), "Elucidating the design space of diffusion-based generative models", NeurIPS:
+Heun's method.
+
+Albergo, Boffi and Vanden-Eijnden (2023), "Stochastic interpolants: a unifying framework for flows and diffusions",
+arXiv:2303.08797: the family in :math:`\varepsilon`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
+from diffgbm._util.docs import fill_docstring
 from diffgbm._util.errors import check_count, choose, known
 from diffgbm._util.types import Array
 from diffgbm.diffusion.noise_levels import NOISE_FEATURES
@@ -31,26 +44,28 @@ SCHEDULES: dict[str, Callable[[Array], Array]] = {
 }
 """Shapes of the stochasticity ``eps(t)/c``; all vanish at the data endpoint (paper, Proposition 2)."""
 
-METHODS = ("euler", "heun")
+METHODS: dict[str, float] = {"euler": 0.0, "heun": 0.5}
+"""Weight of the field at the end of a step, by integrator."""
 Equation = Literal["ode", "sde", "interpolant"]
 
 _LARGEST_CORRECTION = 1.0
 
 
+@fill_docstring(methods=METHODS, equations=get_args(Equation), schedules=SCHEDULES)
 @dataclass(frozen=True)
 class Sampler:
     """How to integrate from noise to data.
 
     Attributes
     ----------
-    method : {"euler", "heun"}
+    method : {methods}
         One evaluation of the field for each step (order 1), or two (order 2 on ODEs).
     n_steps : int
         Number of steps.
-    equation : {"ode", "sde", "interpolant"}
-        No noise, the path's own reverse SDE, or ``eps(t) = strength * schedule(t)``.
-    strength, schedule : float and {"linear", "sqrt", "quadratic", "tent"}
-        Of the interpolant.
+    equation : {equations}
+        No noise, the reverse SDE of the path, or ``eps(t) = strength * schedule(t)``.
+    strength, schedule : float and {schedules}
+        Stochasticity of the interpolant.
     """
 
     method: str = "euler"
@@ -67,10 +82,10 @@ class Sampler:
             raise ValueError(f"velocity_stochasticity must be finite and >= 0; got {self.strength!r}.")
 
     def __str__(self) -> str:
-        distribution = self.equation.upper()
+        equation = self.equation.upper()
         if self.equation == "interpolant":
-            distribution = f"interpolant eps={self.strength:g} {self.schedule}"
-        return f"{self.method} {distribution} x{self.n_steps}"
+            equation = f"interpolant eps={self.strength:g} {self.schedule}"
+        return f"{self.method} {equation} x{self.n_steps}"
 
 
 def check_sampler(sampler: Sampler, path: GaussianPath) -> None:
@@ -98,7 +113,7 @@ def step_table(
     path : GaussianPath
         The path the forest was trained on.
     target, noise_features : str
-        What the forest predicts and which columns tell it the time.
+        What the forest predicts, and the columns by which it sees the time.
     sigma_data : float
         EDM's data standard deviation.
 
@@ -121,8 +136,8 @@ def step_table(
         gain=gain,
         columns=NOISE_FEATURES[noise_features](t, point.path),
         size=size,
-        # the mean of both ends for Heun keeps the noise second-order accurate, as the drift is
-        noise=np.sqrt(size) * (eps[:-1] if sampler.method == "euler" else 0.5 * (eps[:-1] + eps[1:])),
+        # with a corrector the mean of both ends keeps the noise second-order accurate, as the drift is
+        noise=np.sqrt(size) * (0.5 * (eps[:-1] + eps[1:]) if METHODS[sampler.method] else eps[:-1]),
         corrector=_corrector(sampler, gain, size),
         start=path.start_scale,
     )
@@ -138,11 +153,12 @@ def _noise_strength(sampler: Sampler, path: GaussianPath, t: Array) -> Array:
 
 
 def _corrector(sampler: Sampler, gain: Array, size: Array) -> Array:
-    """Weight of the field at the end of each step: 0 for Euler, 1/2 for Heun.
+    """Return the weight of the field at the end of each step: 0 for Euler, 1/2 for Heun.
 
-    Where the field at the end of a step would multiply the forest's error by more than one (``x0`` near
-    ``t = 0``, where its gain grows like ``1/t``) a corrector does harm, and the step is Euler's.
+    The step is Euler's where the field at its end would multiply the forest's error by more than one: for ``x0`` near
+    ``t = 0``, where its gain grows like ``1/t``.
     """
-    if sampler.method == "euler":
+    weight = METHODS[sampler.method]
+    if not weight:
         return np.zeros_like(size)
-    return np.where(0.5 * size * np.abs(gain[1:]) <= _LARGEST_CORRECTION, 0.5, 0.0)
+    return np.where(weight * size * np.abs(gain[1:]) <= _LARGEST_CORRECTION, weight, 0.0)

@@ -1,10 +1,25 @@
-r"""Targets: what the trees regress on, and how a prediction becomes a velocity or a score.
+r"""Targets: what the trees regress on, and the score from a prediction (the paper's Eq. 2).
 
-A target is a pair of functions of time as well: ``target = a(t) y0 + b(t) z``, seen from the feature
-``c(t) y_t``. Together with the path's ``y_t = alpha y0 + beta z`` this is a 2 x 2 linear system with
-determinant ``-D``, ``D = a beta - b alpha``; its solution gives everything a sampler can ask for.
+For the velocity target, :math:`v = \alpha' y_0 + \beta' z`, the score is
 
-A new target is one function returning ``(a, b, c)`` and one line in ``TARGETS``.
+.. math:: \nabla \log p_t(y) = \frac{\alpha' y - \alpha v}{W \beta}. \tag{2}
+
+In general a target is a pair of functions of time, :math:`a(t)\, y_0 + b(t)\, z`, regressed on the feature
+:math:`c(t)\, y_t`. Together with :math:`y_t = \alpha y_0 + \beta z` this is a 2 x 2 linear system with determinant
+:math:`-D`, :math:`D = a \beta - b \alpha`. Its solution turns a prediction into clean response, noise, velocity and
+score.
+
+A new target is a function that returns ``(a, b, c)`` and an entry in ``TARGETS``.
+
+References
+----------
+Karras, Aittala, Aila and Laine (2022), "Elucidating the design space of diffusion-based generative models", NeurIPS:
+the ``edm`` target.
+
+Lipman, Chen, Ben-Hamu, Nickel and Le (2023), "Flow matching for generative modeling", ICLR: the ``velocity`` target.
+
+Beltran-Velez, Grande, Nazaret, Kucukelbir and Blei (2024), "Treeffuser: probabilistic prediction via conditional
+diffusions with gradient-boosted trees", NeurIPS: the ``noise`` target with trees.
 """
 
 from __future__ import annotations
@@ -17,9 +32,10 @@ from numpy.typing import ArrayLike
 
 from diffgbm._util.errors import choose
 from diffgbm._util.types import Array
-from diffgbm.diffusion.paths import GaussianPath, PathPoint
+from diffgbm.diffusion.paths import PATHS, GaussianPath, PathPoint
 
 Coefficients = tuple[Array, Array, Array]
+"""``(a, b, c)``."""
 
 
 def _noise(p: PathPoint, sd: float) -> Coefficients:
@@ -40,8 +56,7 @@ def _velocity(p: PathPoint, sd: float) -> Coefficients:
 def _edm(p: PathPoint, sd: float) -> Coefficients:
     """Regress on ``(y0 - c_skip y_t) / c_out`` from ``c_in y_t``: unit variance on every path (EDM)."""
     root = np.sqrt(p.beta**2 + (p.alpha * sd) ** 2)
-    # (1 - c_skip alpha) / c_out and -c_skip beta / c_out with the fractions cancelled, so that nothing
-    # is divided by a vanishing beta
+    # (1 - c_skip alpha) / c_out and -c_skip beta / c_out with the fractions cancelled: beta vanishes at t = 0
     return p.beta / (sd * root), -p.alpha * sd / root, 1.0 / root
 
 
@@ -51,18 +66,35 @@ def _edm_raw_in(p: PathPoint, sd: float) -> Coefficients:
     return a, b, np.ones_like(a)
 
 
-TARGETS: dict[str, Callable[[PathPoint, float], Coefficients]] = {
-    "noise": _noise,
-    "x0": _x0,
-    "velocity": _velocity,
-    "edm": _edm,
-    "edm_raw_in": _edm_raw_in,
+@dataclass(frozen=True)
+class Target:
+    """What the trees regress on: an entry of ``TARGETS``.
+
+    Attributes
+    ----------
+    coefficients : callable
+        From a path point and EDM's data standard deviation to ``(a, b, c)``.
+    weighs_itself : bool
+        Whether min-SNR weights count errors of the target itself instead of errors of the clean response.
+    """
+
+    coefficients: Callable[[PathPoint, float], Coefficients]
+    weighs_itself: bool = False
+
+
+TARGETS: dict[str, Target] = {
+    "noise": Target(_noise),
+    "x0": Target(_x0),
+    "velocity": Target(_velocity, weighs_itself=True),
+    "edm": Target(_edm),
+    "edm_raw_in": Target(_edm_raw_in),
 }
+"""Targets by name."""
 
 
 @dataclass(frozen=True)
 class TargetPoint:
-    """A target on a path at given times; arrays of the shape of ``t``.
+    """A target on a path at times ``t``; arrays of the shape of ``t``.
 
     ``p`` below is a prediction of the target at the state ``y``, all broadcast against the times.
     """
@@ -100,8 +132,7 @@ class TargetPoint:
     def score_coefficients(self) -> tuple[Array, Array]:
         r"""``(m, n)`` with :math:`s = m y + n p`, :math:`m = -a/(\beta D)`, :math:`n = \alpha/(\beta D)`.
 
-        For the velocity target ``D = -W`` and this is the paper's Eq. 2,
-        :math:`s = (\alpha' y - \alpha v) / (W \beta)`.
+        For the velocity target ``D = -W``, which gives the paper's Eq. 2.
         """
         d = self.path.beta * self.determinant
         return -self.a / d, self.path.alpha / d
@@ -120,17 +151,25 @@ class TargetPoint:
 def target_at(name: str, path: GaussianPath, t: ArrayLike, sd: float = 1.0) -> TargetPoint:
     """Evaluate target ``name`` on ``path`` at times ``t``; ``sd`` is EDM's data standard deviation."""
     point = path.at(t)
-    return TargetPoint(name, point, *choose("score_parameterization", name, TARGETS)(point, sd))
+    return TargetPoint(name, point, *choose("score_parameterization", name, TARGETS).coefficients(point, sd))
+
+
+def can_start(name: str, path: GaussianPath) -> bool:
+    """Whether a sampler can start: ``D(1) = a beta - b alpha`` is not zero.
+
+    It is zero for ``noise`` (``D = alpha``) on paths with ``alpha(1) = 0``.
+    """
+    return float(target_at(name, path, 1.0).determinant) != 0.0
 
 
 def check_pair(name: str, path: GaussianPath) -> None:
-    """Refuse the target/path pairs from which no sampler can start.
-
-    ``D(1) = a beta - b alpha`` must not vanish; it does for ``noise`` (``D = alpha``) where ``alpha(1) = 0``.
-    """
-    if float(target_at(name, path, 1.0).determinant) == 0.0:
-        raise ValueError(
-            f"score_parameterization={name!r} cannot be used with the {path.name!r} path: alpha(1) = 0 there, so "
-            "at t = 1 the state is pure noise and predicting it says nothing about the data. Use 'velocity', "
-            "'edm' or 'x0' with this path, or 'noise' with 'vesde', 'vpsde', 'sub-vpsde' or 'vp'."
-        )
+    """Refuse the pairs of target and path from which no sampler can start."""
+    if can_start(name, path):
+        return
+    targets = " or ".join(repr(other) for other in TARGETS if can_start(other, path))
+    paths = " or ".join(repr(other) for other in PATHS if can_start(name, GaussianPath(other)))
+    raise ValueError(
+        f"score_parameterization={name!r} cannot be used with the {path.name!r} path: "
+        f"alpha(1) = {float(path.at(1.0).alpha):g} there, and the target at t = 1 says nothing about the data. "
+        f"Use {targets} with this path, or {name!r} with the path {paths}."
+    )
