@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from diffgbm.diffusion.noise_levels import LOSS_WEIGHTINGS, NOISE_FEATURES, TimeSampling
+from diffgbm.diffusion.noise_levels import LOSS_WEIGHTINGS, NOISE_FEATURES, TIME_SAMPLINGS, TimeSampling, noise_columns
 from diffgbm.diffusion.paths import PATHS, T_MIN, GaussianPath
-from diffgbm.diffusion.targets import TARGETS, target_at
+from diffgbm.diffusion.targets import target_at
 from tests.exact import ks_distance, ks_limit
 
 N = 20_000
@@ -16,7 +16,7 @@ def draw(kind, path, n=N, seed=0, **distribution):
     return TimeSampling(kind, **distribution).draw(n, GaussianPath(path), np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("kind", ["uniform", "log_sigma_normal", "log_snr_normal"])
+@pytest.mark.parametrize("kind", TIME_SAMPLINGS)
 @pytest.mark.parametrize("path", PATHS)
 def test_times_stay_in_range_and_repeat_with_the_seed(path, kind):
     t = draw(kind, path, std=5.0)
@@ -83,8 +83,18 @@ def test_noise_features():
     np.testing.assert_allclose(both[:, 1], np.log(point.beta))
 
 
+@pytest.mark.parametrize("name", NOISE_FEATURES)
+def test_noise_features_are_monotone_columns(name):
+    t = np.linspace(T_MIN, 1.0, 50)
+    for path in PATHS:
+        columns = NOISE_FEATURES[name](t, GaussianPath(path).at(t))
+        assert columns.shape == (50, noise_columns(name, GaussianPath(path)))
+        change = np.diff(columns, axis=0)
+        assert ((change >= 0.0).all(axis=0) | (change <= 0.0).all(axis=0)).all()
+
+
 @pytest.mark.parametrize("gamma", [1.0, 5.0])
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", ["noise", "x0", "velocity", "edm", "edm_raw_in"])
 @pytest.mark.parametrize("path", ["vesde", "vpsde", "vp"])
 def test_min_snr_weights(path, target, gamma):
     t = np.linspace(0.01, 1.0, 50)

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from diffgbm import DiffGBM
-from diffgbm.diffusion.paths import GaussianPath
+from diffgbm.diffusion.paths import PATHS, GaussianPath
 from diffgbm.diffusion.recipe import RESIDUALIZER_C, resolve
 from diffgbm.diffusion.sampler import Sampler
+from diffgbm.diffusion.targets import TARGETS, can_start
 from tests.conftest import tiny, toy
 
 
@@ -93,33 +94,26 @@ def test_a_recipe_is_frozen():
         DiffGBM().recipe.target = "x0"
 
 
-@pytest.mark.parametrize(
-    ("path", "target"),
-    [
-        *itertools.product(
-            ["vesde", "vpsde", "sub-vpsde", "vp", "linear", "trig"], ["noise", "x0", "velocity", "edm", "edm_raw_in"]
-        )
-    ],
-)
+@pytest.mark.parametrize(("path", "target"), list(itertools.product(PATHS, TARGETS)))
 def test_any_target_goes_with_any_path_the_algebra_allows(path, target):
     params = {"sde_name": path, "score_parameterization": target}
-    if target == "noise" and path in ("linear", "trig"):
+    if not can_start(target, GaussianPath(path)):
         with pytest.raises(ValueError, match=r"alpha\(1\) = 0"):
             recipe_of(**params)
     else:
         recipe = recipe_of(**params)
         assert (recipe.path.name, recipe.target) == (path, target)
         # where the reverse SDE cannot start the ODE is the default
-        assert recipe.sampler.equation == ("ode" if path in ("linear", "trig") else "sde")
+        assert recipe.sampler.equation == ("ode" if GaussianPath(path).reaches_noise else "sde")
 
 
-@pytest.mark.parametrize("path", ["linear", "trig"])
+@pytest.mark.parametrize("path", [name for name in PATHS if GaussianPath(name).reaches_noise])
 def test_reverse_sde_asked_for_on_a_path_without_one(path):
     with pytest.raises(ValueError, match="reverse SDE cannot start"):
         recipe_of(sde_name=path, pf_ode=False)
 
 
-@pytest.mark.parametrize("path", ["vesde", "vpsde", "sub-vpsde", "vp", "linear", "trig"])
+@pytest.mark.parametrize("path", PATHS)
 def test_any_path_may_carry_a_flow(path):
     recipe = recipe_of(training_objective="flow_matching", flow_path=path)
     assert (recipe.path.name, recipe.target) == (path, "velocity")

@@ -1,6 +1,7 @@
 """Every refusal names the argument, what was found and what is accepted; small and strange data is fitted."""
 
 import re
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -10,23 +11,30 @@ from sklearn.exceptions import NotFittedError
 
 from diffgbm import DiffGBM
 from diffgbm._util.errors import DiffGBMWarning
+from diffgbm.diffusion.noise_levels import LOSS_WEIGHTINGS, NOISE_FEATURES, TIME_SAMPLINGS
+from diffgbm.diffusion.paths import PATHS
+from diffgbm.diffusion.recipe import OBJECTIVES
+from diffgbm.diffusion.sampler import METHODS, SCHEDULES
+from diffgbm.diffusion.targets import TARGETS
+from diffgbm.engine.factory import Kind
+from diffgbm.first_stage.catalogue import subtracted_names
 from tests.conftest import tiny, toy
 
 X, Y = toy(90)
 RECIPES = ["published", "score_plus", "flow", "default"]
 
 OPTIONS = {
-    "training_objective": ["score", "flow_matching"],
-    "sde_name": ["vesde", "vpsde", "sub-vpsde", "vp", "linear", "trig"],
-    "flow_path": ["vesde", "vpsde", "sub-vpsde", "vp", "linear", "trig"],
-    "score_parameterization": ["noise", "x0", "velocity", "edm", "edm_raw_in"],
-    "noise_features": ["raw_time", "raw_time_log_std"],
-    "loss_weighting": ["uniform", "min_snr"],
-    "t_sampling": ["uniform", "log_sigma_normal", "log_snr_normal"],
-    "residualize": ["mean", "mean_scale", "stack", "gp"],
-    "sampler_method": ["euler", "heun"],
-    "velocity_stochasticity_schedule": ["linear", "sqrt", "quadratic", "tent"],
-    "engine": ["auto", "collapse", "lightgbm"],
+    "training_objective": OBJECTIVES,
+    "sde_name": PATHS,
+    "flow_path": PATHS,
+    "score_parameterization": TARGETS,
+    "noise_features": NOISE_FEATURES,
+    "loss_weighting": LOSS_WEIGHTINGS,
+    "t_sampling": TIME_SAMPLINGS,
+    "residualize": subtracted_names(),
+    "sampler_method": METHODS,
+    "velocity_stochasticity_schedule": SCHEDULES,
+    "engine": get_args(Kind),
 }
 
 
@@ -52,7 +60,7 @@ def test_unknown_option_names_list_the_valid_ones(option, wrong, recipe):
 def test_every_valid_name_is_accepted(option):
     for name in OPTIONS[option]:
         params = {option: name, "n_estimators": 2, "n_repeats": 2, "pf_ode": True}
-        if name in ("linear", "trig"):
+        if name in PATHS:
             params["score_parameterization"] = "velocity"
         assert np.isfinite(tiny("default", **params).fit(X, Y).sample(X[:2], 2, n_steps=3)).all()
 

@@ -29,7 +29,7 @@ from diffgbm.estimators.search import DiffGBMCV
 from diffgbm.metrics.evaluation import Scores
 from diffgbm.persistence.files import load
 from diffgbm.reporting import report as write_report
-from diffgbm.tuning.objective import NAMES
+from diffgbm.tuning.search_spaces import space_names
 
 typer = need("typer")
 arrow = need("pyarrow")
@@ -110,7 +110,7 @@ def tune(
     output: Output,
     trials: Annotated[int | None, typer.Option(help=f"Models to try; {USUAL_TRIALS} if nothing is said.")] = None,
     minutes: Annotated[float | None, typer.Option(help="Minutes after which no other model is begun.")] = None,
-    space: Annotated[str, typer.Option(help=f"What is searched: {', '.join(NAMES)}.")] = NAMES[0],
+    space: Annotated[str, typer.Option(help=f"What is searched: {', '.join(space_names())}.")] = space_names()[0],
     folds: Annotated[int | None, typer.Option(help="Score on this many folds instead of one row in six.")] = None,
     storage: Annotated[
         Path | None, typer.Option(help="File to keep the search in; the same command goes on with it.")
@@ -133,7 +133,7 @@ def tune(
     need("optuna")
     fixed = settings(option)
     search = DiffGBMCV(
-        known("--space", space, NAMES),
+        known("--space", space, space_names()),
         n_trials=check_count("--trials", trials, 1)
         if trials is not None
         else USUAL_TRIALS

@@ -21,11 +21,7 @@ from diffgbm.data.features import FeatureTable
 from diffgbm.data.response import ResponseTable, read_response
 from diffgbm.data.splits import PAPER_FOLDS, Split, cross_validation_splits
 from diffgbm.metrics.scores import crps
-from diffgbm.tuning.search_spaces import CORNERS, SPACES, Params, Space, Trial
-
-ALIASES = {"score_flex": "score_flex_sde", "flow": "flow_vp"}
-"""Short names of the paper's headline rows."""
-NAMES = (*ALIASES, *(name for name in SPACES if name not in ALIASES.values()))
+from diffgbm.tuning.search_spaces import ALIASES, CORNERS, SPACES, Params, Space, Trial, space_names
 
 
 class Regressor(Protocol):
@@ -201,5 +197,5 @@ def space_of(space: str | Space) -> Space:
     """Return the search space of a name; a function is a space itself."""
     if callable(space):
         return space
-    name = known("space", space, (*NAMES, *ALIASES.values()))
+    name = known("space", space, (*space_names(), *ALIASES.values()))
     return SPACES[ALIASES.get(name, name)]

@@ -1,8 +1,9 @@
-"""Search spaces of the paper's rows: what a trial may choose, as keyword arguments of ``DiffGBM``.
+"""Search spaces of the paper's rows: the choices of a trial, as keyword arguments of ``DiffGBM``.
 
 A space is a function from a trial to arguments. A trial is anything with Optuna's ``suggest_int``, ``suggest_float``
-and ``suggest_categorical``; nothing here imports Optuna. Ranges are those of the paper's table "Tunable hyperparameter
-ranges"; every axis that defines a row is pinned, so that no default of the estimator decides it.
+and ``suggest_categorical``; nothing here imports Optuna. The ranges are those of the paper's table "Tunable
+hyperparameter ranges". Every axis that defines a row is fixed, so that no default of the estimator decides it. A new
+space is an entry in ``SPACES``.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ SURFACE: dict[str, Range] = {
     "subsample": Real(0.5, 1.0),
     "max_bin": Choice((255, 1023, 4095)),
 }
-"""The LightGBM surface that all rows share."""
+"""LightGBM's parameters, which all rows search."""
 
 SCORE_AXES: dict[str, Range] = {
     "score_parameterization": Choice(("noise", "edm")),
@@ -104,8 +105,8 @@ SCORE_AXES: dict[str, Range] = {
     "residualize": Choice(("off", "mean")),
     "residualizer": Choice(("A", "C")),
 }
-"""What score-flex searches besides. The prior of log sigma, gamma and the residualizer's capacity are asked for only
-where they count. The paper says "+capacity" and no more: here it is its variants A and C."""
+"""What score-flex searches in addition. Mean and standard deviation of log sigma, gamma and the residualizer's capacity
+are chosen only where they have an effect. The paper says "+capacity" and no more: here it is its variants A and C."""
 
 RESIDUALIZERS: dict[str, Params] = {"A": RESIDUALIZER_A, "C": RESIDUALIZER_C}
 
@@ -117,8 +118,7 @@ FIXED: Params = {
     "edm_sigma_data": 1.0,
     "residualize_k_folds": 5,
 }
-"""Arguments that no row tunes. ``subsample`` means nothing to LightGBM unless its rows are drawn anew every so often:
-here every round."""
+"""Arguments that no row tunes. ``subsample`` has an effect only if rows are drawn again: here every round."""
 
 _SAMPLER = ("sampler_method", "n_steps", "pf_ode")
 SDE: Params = {name: NAMED["published"][name] for name in _SAMPLER}
@@ -132,7 +132,7 @@ def suggest(trial: Trial, ranges: Mapping[str, Range]) -> Params:
 
 
 def surface(trial: Trial) -> Params:
-    """The shared LightGBM surface, and what is fixed around it."""
+    """The shared LightGBM parameters, and what is fixed around them."""
     return {**FIXED, **suggest(trial, SURFACE)}
 
 
@@ -189,7 +189,7 @@ SCORE_PLUS_CORNER: Params = {
     "residualize": "mean",
     "residualizer": "C",
 }
-"""The two points of score-flex that are tried first, as a trial's choices, at the estimator's own surface."""
+"""The two choices of score-flex that are tried first, with the estimator's default sizes."""
 
 SPACES: dict[str, Space] = {
     "published": published,
@@ -200,10 +200,19 @@ SPACES: dict[str, Space] = {
     "flow_linear": lambda trial: flow(trial, "linear"),
     "flow_trig": lambda trial: flow(trial, "trig"),
 }
-"""The rows' spaces by name."""
+"""Search spaces of the paper's rows by name."""
+
+ALIASES = {"score_flex": "score_flex_sde", "flow": "flow_vp"}
+"""Short names of the paper's headline rows."""
+
+
+def space_names() -> tuple[str, ...]:
+    """Return what ``space`` accepts: short names first, then the names that have none."""
+    return (*ALIASES, *(name for name in SPACES if name not in ALIASES.values()))
+
 
 CORNERS: dict[str, tuple[Params, ...]] = {
     "score_flex_sde": (PUBLISHED_CORNER, SCORE_PLUS_CORNER),
     "score_flex_ode": (PUBLISHED_CORNER, SCORE_PLUS_CORNER),
 }
-"""Trials to begin with, by name of the row; the other rows have none."""
+"""Choices of the first trials by name of the space; the other spaces have none."""
