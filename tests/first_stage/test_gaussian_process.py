@@ -82,3 +82,17 @@ def test_hyperparameters_are_scikit_learns_without_its_warnings(kernel):
         warnings.simplefilter("error")
         found = hyperparameters(kernel, X, y, 0)
     np.testing.assert_array_equal([found.signal, *found.lengths, found.noise], theta)
+
+
+def test_leaving_records_out_is_that_of_refits():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(12, 2)), rng.normal(size=12)
+    records = np.array([0, 1, 1, 2, 2, 2, 3, 4, 4, 5, 0, 3])
+    found = Hyperparameters(1.3, 0.2, np.array([0.8, 1.5]))
+    _, left_out = leave_one_out("matern", found, X, y, records)
+    for record in range(6):
+        out = records == record
+        K = correlation("matern", X[~out] / found.lengths, X[~out] / found.lengths)
+        K += found.noise / found.signal * np.eye(len(K))
+        expected = correlation("matern", X[out] / found.lengths, X[~out] / found.lengths) @ np.linalg.solve(K, y[~out])
+        np.testing.assert_allclose(left_out[out], expected, rtol=1e-9)

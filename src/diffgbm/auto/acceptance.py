@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm._util.types import Array
+from diffgbm._util.types import Array, Integers
 from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.pool import point_crps
 from diffgbm.auto.recalibration import (
@@ -76,7 +76,11 @@ def _accepted_shape(
 
 
 def accepted_correction(
-    distribution: PredictiveDistribution, y: Array, weights: Array | None, seed: int
+    distribution: PredictiveDistribution,
+    y: Array,
+    weights: Array | None,
+    seed: int,
+    records: Integers | None = None,
 ) -> Correction | None:
     """Return the largest share of the fitted correction that helps on unseen rows, or ``None``.
 
@@ -86,7 +90,7 @@ def accepted_correction(
     level, and the correction must not take that away.
     """
     rng = np.random.default_rng(seed)
-    fold, uniforms = fold_numbers(len(y), FOLDS, rng), rng.uniform(size=len(y))
+    fold, uniforms = fold_numbers(len(y), FOLDS, rng, records), rng.uniform(size=len(y))
     pit = randomised_pit(distribution, y, uniforms)
     whole = fit_correction(distribution, pit, weights) if len(y) >= MIN_ROWS else None
     if whole is None:

@@ -94,7 +94,7 @@ def train_final_models(
     other samplers are compared if the preset allows it.
     """
     problem = trainer.problem
-    splits = bag_splits(problem.n_rows, preset.bags, 0.2, problem.seed, True)
+    splits = bag_splits(problem.n_rows, preset.bags, 0.2, problem.seed, True, records=problem.table.records)
     deciding = deciding_bag(splits) if preset.samplers else None
     n_repeats = repeats_for(preset.noisy_rows, problem.n_rows)
     models = [FinalModel(candidate) for candidate in candidates]

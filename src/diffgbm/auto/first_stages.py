@@ -10,7 +10,7 @@ import numpy as np
 from diffgbm._util.types import Array
 from diffgbm.auto.budget import BUDGET, Clock
 from diffgbm.auto.presets import Preset
-from diffgbm.data.splits import subsample
+from diffgbm.data.splits import part_of_records, subsample
 from diffgbm.first_stage import MIN_ROWS, FirstStageValues, FittedFirstStage, Task, assemble
 from diffgbm.first_stage.catalogue import CATALOGUE, Size, build
 from diffgbm.first_stage.cross_fitting import CrossFitted
@@ -112,9 +112,10 @@ def useful_models(
     n = len(task.y)
     if n <= 2 * TRIAL_ROWS:
         return list(names)
-    rows, _ = subsample(n, TRIAL_ROWS, task.seed, ordered=False)
+    rows, _ = subsample(n, TRIAL_ROWS, task.seed, ordered=False, records=task.records)
+    records = part_of_records(task.records, rows)
     weights = None if task.weights is None else task.weights[rows]
-    small = replace(task, X=task.X[rows], y=task.y[rows], weights=weights, k_folds=3, repeats=1)
+    small = replace(task, X=task.X[rows], y=task.y[rows], weights=weights, records=records, k_folds=3, repeats=1)
     size = size_for(TRIAL_ROWS, gp_rows)
     predictions: list[Array] = []
     tried: list[str] = []

@@ -10,7 +10,7 @@ import numpy as np
 
 from diffgbm._util.parallel import one_blas_thread
 from diffgbm._util.progress import progress_bar
-from diffgbm._util.types import Array, Rows
+from diffgbm._util.types import Array, Integers, Rows
 from diffgbm.auto.acceptance import accepted_correction, accepted_shapes
 from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.budget import BUDGET, Clock
@@ -27,7 +27,7 @@ from diffgbm.auto.scorer import Scorer
 from diffgbm.auto.search import search
 from diffgbm.auto.summary import summary
 from diffgbm.auto.trainer import Trainer
-from diffgbm.data.splits import subsample
+from diffgbm.data.splits import part_of_records, subsample
 from diffgbm.distributions import Distribution, PredictiveDistribution
 from diffgbm.engine import row_uniforms
 from diffgbm.first_stage import Task
@@ -90,6 +90,7 @@ def fit_automatically(
     time_limit: float,
     discrete: bool | str,
     recalibrate: bool,
+    repeats: str,
     seed: int | None,
     n_jobs: int,
     verbose: int,
@@ -97,9 +98,9 @@ def fit_automatically(
 ) -> AutomaticFit:
     """Fit a pooled model; the arguments are those of ``AutoDiffGBM``, ``owner`` is its name for messages."""
     clock = Clock(time_limit)
-    whole = read_table(X, y, cat_idx, sample_weight, owner)
+    whole = read_table(X, y, cat_idx, sample_weight, owner, repeats)
     number = int(np.random.SeedSequence(seed).generate_state(1)[0] >> 1)
-    rows, held_out = divided(len(whole.y), number, recalibrate and whole.response.is_1d)
+    rows, held_out = divided(len(whole.y), number, recalibrate and whole.response.is_1d, whole.records)
     table = whole.part(rows) if len(held_out) else whole
     leaderboard = Leaderboard(float(np.mean(table.response.scale)))
     scorer = Scorer.of(table)
@@ -115,18 +116,18 @@ def fit_automatically(
         candidates=pool.candidates,
         leaderboard=leaderboard.records(),
         out_of_bag=model.first.distributions_of(points),
-        rows=rows[pool.rows],
+        rows=whole.sources[rows[pool.rows]],
         first_stage_errors=trainer.problem.first_stages.errors,
         cut_short=clock.cut,
-        summary=summary(pool, model, leaderboard, crps, clock.cut),
+        summary=summary(pool, model, leaderboard, crps, clock.cut, whole.repetition),
     )
 
 
-def divided(n: int, seed: int, wanted: bool) -> tuple[Rows, Rows]:
+def divided(n: int, seed: int, wanted: bool, records: Integers | None = None) -> tuple[Rows, Rows]:
     """Return the rows that models are trained on, in order, and those that are held out for recalibration."""
     if not wanted or n <= LARGE_TABLE:
         return np.arange(n), np.arange(0)
-    held_out, rest = subsample(n, min(MAX_HOLDOUT, int(HOLDOUT_SHARE * n)), (seed, LARGE_TABLE))
+    held_out, rest = subsample(n, min(MAX_HOLDOUT, int(HOLDOUT_SHARE * n)), (seed, LARGE_TABLE), records=records)
     return rest, held_out
 
 
@@ -141,7 +142,17 @@ def _reporter(bar: Any) -> Callable[[str], None]:
 def _trainer(table: TrainingTable, preset: Preset, seed: int, n_jobs: int, progress: Progress) -> Trainer:
     """Fit the first-stage models; return what trains noise models on top of them."""
     repeats = repeats_for(len(table.y))
-    task = Task(table.X, table.y, table.features.categorical, table.weights, FOLDS, repeats, seed, n_jobs)
+    task = Task(
+        table.X,
+        table.y,
+        table.features.categorical,
+        table.weights,
+        FOLDS,
+        repeats,
+        seed,
+        n_jobs,
+        records=table.records,
+    )
     first_stages = fit_first_stages(task, preset, progress.clock, progress.report)
     return Trainer(Problem(table, first_stages, seed, n_jobs), lambda: progress.clock.over(BUDGET.training))
 
@@ -183,7 +194,8 @@ def _finished(
         assert isinstance(out_of_bag, PredictiveDistribution)
         adjusted = _adjusted(trainer, pool, out_of_bag, float(scorer.units[0]))
         adjusted = model.confined_values(adjusted[:, None], jitter)[:, 0]
-        correction = accepted_correction(out_of_bag, adjusted, weights, trainer.problem.seed)
+        records = part_of_records(table.records, pool.rows)
+        correction = accepted_correction(out_of_bag, adjusted, weights, trainer.problem.seed, records)
     return replace(model, correction=correction), points
 
 
@@ -198,4 +210,4 @@ def _correction_by_holdout(model: PooledModel, holdout: TrainingTable, problem: 
     """Return the correction that helps on rows that no part of the model was trained on."""
     distribution = model.distribution(holdout.X, HOLDOUT_POINTS, threads=problem.n_jobs)
     assert isinstance(distribution, PredictiveDistribution)
-    return accepted_correction(distribution, holdout.observed[:, 0], holdout.weights, problem.seed)
+    return accepted_correction(distribution, holdout.observed[:, 0], holdout.weights, problem.seed, holdout.records)

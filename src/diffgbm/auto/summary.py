@@ -5,9 +5,12 @@ from __future__ import annotations
 from diffgbm.auto.final_models import Pool
 from diffgbm.auto.leaderboard import Leaderboard
 from diffgbm.auto.pooled_model import PooledModel
+from diffgbm.data.records import Records
 
 
-def summary(pool: Pool, model: PooledModel, leaderboard: Leaderboard, crps: float, cut: bool) -> str:
+def summary(
+    pool: Pool, model: PooledModel, leaderboard: Leaderboard, crps: float, cut: bool, repetition: Records
+) -> str:
     """Say what was chosen and how good it is on unseen rows.
 
     Parameters
@@ -22,6 +25,8 @@ def summary(pool: Pool, model: PooledModel, leaderboard: Leaderboard, crps: floa
         Out-of-bag CRPS in units of the response's standard deviation.
     cut : bool
         Whether the time limit left any work out.
+    repetition : Records
+        How the rows of the table repeat.
     """
     members = [f"{w:.0%} {c}" for w, c in zip(pool.weights, pool.candidates, strict=True)]
     extra = [f"kept to {shape}" for shape in model.shapes if shape]
@@ -32,4 +37,5 @@ def summary(pool: Pool, model: PooledModel, leaderboard: Leaderboard, crps: floa
         f"{', ' + ', '.join(extra) if extra else ''}. "
         f"On unseen rows its CRPS is {crps * leaderboard.unit:.4g}, {crps:.1%} of the response's standard deviation"
         f"{', and the time limit cut the fit short' if cut else ''}."
+        f"{'' if repetition.kind == 'distinct' else f' {repetition}'}"
     )

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import KFold, train_test_split
 
 from diffgbm._util.errors import check_count
 from diffgbm._util.types import Array, Booleans, Integers, Rows
+from diffgbm.data.hashing import STEP, mixed_bits
 
 Split = tuple[Rows, Rows]
 """Rows to learn from, and rows held out."""
@@ -146,10 +146,10 @@ def cross_validation_splits(cv: Any, X: Array, y: Any, seed: int, records: Integ
 
 
 def position_uniforms(positions: Integers, key: int) -> Array:
-    """Return a number in [0, 1) for each row position (n,), by the mixing steps of splitmix64 (Steele et al. 2014)."""
+    """Return a number in [0, 1) for each row position (n,), by a hash of it."""
     with np.errstate(over="ignore"):
-        z = (positions.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + _mixed(np.uint64(key))
-        return np.asarray(_mixed(z) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        z = (positions.astype(np.uint64) + np.uint64(1)) * STEP + mixed_bits(np.uint64(key))
+        return (mixed_bits(z) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def hashed_folds(positions: Integers, k: int, key: int) -> Rows:
@@ -160,10 +160,3 @@ def hashed_folds(positions: Integers, k: int, key: int) -> Rows:
 def hashed_holdout(positions: Integers, share: float, key: int) -> Booleans:
     """Whether each row at ``positions`` (n,) is held out: about a ``share`` of them."""
     return position_uniforms(positions, key) < share
-
-
-def _mixed(z: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64] | np.uint64:
-    with np.errstate(over="ignore"):
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return z ^ (z >> np.uint64(31))

@@ -17,6 +17,7 @@ from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.presets import PRESETS, Preset
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.frames import row_index
+from diffgbm.data.records import REPEATS
 from diffgbm.distributions import Distribution, PredictiveDistribution
 from diffgbm.estimators.base import DistributionMethods
 from diffgbm.estimators.remembering import RemembersColumns
@@ -57,6 +58,8 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
         Seed of everything random in ``fit``. The same seed gives the same model unless the time limit cut in.
     verbose : int, default=0
         1 shows what is going on.
+    repeats : {"auto", "together", "independent"}, default="auto"
+        What rows that occur several times are, as in ``DiffGBM``; ``explain()`` says what was found.
 
     Attributes
     ----------
@@ -95,6 +98,7 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
         n_jobs: int | None = -1,
         seed: int | None = None,
         verbose: int = 0,
+        repeats: str = "auto",
     ) -> None:
         self.time_limit = time_limit
         self.preset = preset
@@ -104,6 +108,7 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
         self.n_jobs = n_jobs
         self.seed = seed
         self.verbose = verbose
+        self.repeats = repeats
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -150,6 +155,7 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
             time_limit=preset.time_limit if self.time_limit is None else float(self.time_limit),
             discrete=self.discrete,
             recalibrate=self.recalibrate,
+            repeats=known("repeats", self.repeats, REPEATS),
             seed=self.seed,
             n_jobs=n_threads(self.n_jobs),
             verbose=self.verbose,

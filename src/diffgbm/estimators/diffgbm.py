@@ -101,6 +101,11 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
         ``oob_distribution_`` holds the laws of the training rows from models that have not seen them.
     bag_mix : {"mean", "mixture"}, default="mean"
         Average the bags' fields, or let them share the samples of a row.
+    repeats : {"auto", "together", "independent"}, default="auto"
+        What rows that occur several times are. ``"auto"`` decides by evidence: copies of a row count as one row with
+        their weight, rows of the same entity stay together in every split, and rows that agree by chance are
+        independent. ``"together"`` keeps all rows with the same ``X`` together, ``"independent"`` treats every row as a
+        draw of its own, as the paper's random folds do.
     seed : int or None
         Seed of everything random in ``fit``.
     verbose : int, default=0
@@ -125,6 +130,8 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
         Boosting rounds kept for each response.
     oob_distribution_ : PredictiveDistribution or JointDistribution
         With several bags: laws of the training rows (of positive weight), each from the bag that has not seen it.
+    records_ : Records
+        How the training rows repeat, as counts and a sentence; not stored in files.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -186,6 +193,7 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
         first_stage_features: Any = None,
         n_bags: int = 1,
         bag_mix: str = "mean",
+        repeats: str = "auto",
     ) -> None:
         self.n_repeats = n_repeats
         self.n_estimators = n_estimators
@@ -231,6 +239,7 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
         self.first_stage_features = first_stage_features
         self.n_bags = n_bags
         self.bag_mix = bag_mix
+        self.repeats = repeats
 
     @classmethod
     def published(cls, **params: Any) -> DiffGBM:
@@ -302,6 +311,7 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
         params = self.get_params(deep=False)
         model, training = fit_model(params, X, y, cat_idx, sample_weight, type(self).__name__)
         self._with_model(model)
+        self.records_ = training.repetition
         if self.n_bags > 1:
             self.oob_distribution_ = out_of_bag_distributions(
                 model, training, self._sampler({}), n_threads(self.n_jobs)

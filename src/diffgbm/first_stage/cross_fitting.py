@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from diffgbm._util.types import Array
+from diffgbm._util.types import Array, Integers
 from diffgbm.data import splits
 from diffgbm.first_stage.dense import DenseTable
 
@@ -135,6 +135,8 @@ class Task:
         Seed and threads.
     tick : callable
         Called after each fit.
+    records : ndarray of shape (n,) or None
+        Labels of rows that no fold divides.
     """
 
     X: Array
@@ -146,12 +148,16 @@ class Task:
     seed: int
     n_jobs: int
     tick: Callable[[], object] = lambda: None
+    records: Integers | None = None
 
     @cached_property
     def folds(self) -> list[list[splits.Split]]:
         """For each repetition the pairs (rows to train on, rows held out)."""
-        k = min(self.k_folds, self.n_rows)
-        return [splits.k_folds(self.n_rows, k, self.seed + r) for r in range(self.repeats)]
+        return [splits.k_folds(self.n_rows, self._n_folds, self.seed + r, self.records) for r in range(self.repeats)]
+
+    @property
+    def _n_folds(self) -> int:
+        return min(self.k_folds, self.n_rows if self.records is None else splits.count_records(self.records))
 
     @cached_property
     def dense(self) -> tuple[DenseTable, Array]:
@@ -162,7 +168,7 @@ class Task:
     @property
     def n_models(self) -> int:
         """Models of one response: one for each fold of each repetition."""
-        return self.repeats * min(self.k_folds, self.n_rows)
+        return self.repeats * self._n_folds
 
     @property
     def n_rows(self) -> int:

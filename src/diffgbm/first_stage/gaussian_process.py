@@ -14,8 +14,8 @@ from scipy.linalg import cho_solve, cholesky, lapack
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
-from diffgbm._util.types import Array
-from diffgbm.data.splits import subsample
+from diffgbm._util.types import Array, Integers
+from diffgbm.data.splits import part_of_records, subsample
 from diffgbm.first_stage.cross_fitting import CrossFitted, Task
 from diffgbm.first_stage.dense import DenseTable
 
@@ -88,15 +88,19 @@ class GaussianProcessMean:
     def cross_fit(self, task: Task) -> CrossFitted:
         """Fit one process for each response; what it says of a row of its own is without that row."""
         dense, rows = task.dense
-        seen, rest = subsample(len(rows), self.max_rows, task.seed, ordered=False)
+        seen, rest = subsample(len(rows), self.max_rows, task.seed, ordered=False, records=task.records)
+        records = part_of_records(task.records, seen)
+        # rows of one record would make the noise look small: one of each is enough for the length scales
+        one_each = np.arange(len(seen)) if records is None else np.unique(records, return_index=True)[1]
+        some = one_each[: self.rows_for_lengths]
         points = rows[seen]
         lengths, alphas, offsets = [], [], []
         clean = np.empty_like(task.y)
         for j in range(task.y.shape[1]):
             offset = float(task.y[seen, j].mean())
             y = task.y[seen, j] - offset
-            found = hyperparameters(self.kernel, points[: self.rows_for_lengths], y[: self.rows_for_lengths], task.seed)
-            own, left_out = leave_one_out(self.kernel, found, points, y)
+            found = hyperparameters(self.kernel, points[some], y[some], task.seed)
+            own, left_out = leave_one_out(self.kernel, found, points, y, records)
             lengths.append(found.lengths)
             alphas.append(own)
             offsets.append(offset)
@@ -147,12 +151,26 @@ def hyperparameters(kernel: Kernel, X: Array, y: Array, seed: int) -> Hyperparam
     return Hyperparameters(float(theta[0]), float(theta[-1]), theta[1:-1])
 
 
-def leave_one_out(kernel: Kernel, found: Hyperparameters, X: Array, y: Array) -> tuple[Array, Array]:
-    """Return the coefficients (n,) and what the process says of each row without it (n,)."""
+def leave_one_out(
+    kernel: Kernel, found: Hyperparameters, X: Array, y: Array, records: Integers | None = None
+) -> tuple[Array, Array]:
+    r"""Return the coefficients (n,) and the prediction for each row without it, or without its record (n,).
+
+    For the rows :math:`I` of a record the prediction without them is :math:`y_I - (K^{-1}_{II})^{-1} \alpha_I`.
+    """
     scaled = X / found.lengths
     gram = correlation(kernel, scaled, scaled)
     gram.flat[:: len(gram) + 1] += max(found.noise / found.signal, 1e-10)
     factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
     alpha = cho_solve((factor, True), y, check_finite=False)
     inverse, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)
-    return alpha, y - alpha / np.diagonal(inverse)
+    left_out = y - alpha / np.diagonal(inverse)
+    if records is not None:
+        sizes = np.bincount(records)
+        order = np.argsort(records, kind="stable")
+        for rows in np.split(order, np.cumsum(sizes)[:-1]):
+            if len(rows) > 1:
+                # LAPACK fills the lower triangle only
+                block = np.maximum.outer(rows, rows), np.minimum.outer(rows, rows)
+                left_out[rows] = y[rows] - np.linalg.solve(inverse[block], alpha[rows])
+    return alpha, left_out

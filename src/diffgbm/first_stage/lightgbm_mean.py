@@ -12,7 +12,7 @@ import numpy as np
 
 from diffgbm._util.types import Array, Rows
 from diffgbm.data.blocks import BlockDataset, MatrixSequence, is_large_map, map_rows
-from diffgbm.data.splits import holdout
+from diffgbm.data.splits import holdout, part_of_records
 from diffgbm.engine import TreeSum
 from diffgbm.engine.forest import CannotCollapse
 from diffgbm.engine.stored import AnyBooster
@@ -71,7 +71,8 @@ class LightGBMMean:
             for train, held_out in folds:
                 fitted, stop = train, None
                 if patience:
-                    fitted, stop = (train[part] for part in holdout(len(train), 0.1, task.seed))
+                    records = part_of_records(task.records, train)
+                    fitted, stop = (train[part] for part in holdout(len(train), 0.1, task.seed, records))
                 for j in range(task.y.shape[1]):
                     valid = None if stop is None else _subset(task, data, stop, j)
                     booster = _train(params, _subset(task, data, fitted, j), rounds, valid, patience)

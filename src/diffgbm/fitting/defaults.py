@@ -55,6 +55,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "first_stage_features": None,
         "n_bags": 1,
         "bag_mix": "mean",
+        "repeats": "auto",
     }
 )
 """Arguments by name, in the order of the signature."""

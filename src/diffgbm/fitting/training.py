@@ -11,10 +11,11 @@ import numpy as np
 from diffgbm._util.errors import check_count, known
 from diffgbm._util.parallel import n_threads, one_blas_thread
 from diffgbm._util.progress import progress_bar
-from diffgbm._util.types import Array, Rows
+from diffgbm._util.types import Array, Integers, Rows
 from diffgbm.data.features import FeatureTable
+from diffgbm.data.records import REPEATS, Records, find_records
 from diffgbm.data.response import ResponseTable, read_response
-from diffgbm.data.splits import bag_splits
+from diffgbm.data.splits import bag_splits, part_of_records
 from diffgbm.data.weights import read_weights
 from diffgbm.diffusion.recipe import Recipe, resolve
 from diffgbm.diffusion.sampler import Sampler
@@ -43,6 +44,13 @@ class TrainingTable:
         Weight of each row.
     observed : ndarray of shape (n, d)
         Responses as the user gave them, to the last bit.
+    repetition : Records
+        How the rows repeat.
+    records : ndarray of shape (n,) or None
+        Labels of rows that stay together in every split.
+    copies : ndarray of shape (m,) or None
+        For each of the user's ``m`` rows of positive weight its row here: copies of a row are one row with their
+        weight.
     """
 
     features: FeatureTable
@@ -51,15 +59,27 @@ class TrainingTable:
     y: Array
     weights: Array | None
     observed: Array
+    repetition: Records
+    records: Integers | None = None
+    copies: Rows | None = None
 
     def part(self, rows: Rows) -> TrainingTable:
         """Return some of the rows, read as the whole table was."""
         weights = None if self.weights is None else self.weights[rows]
-        return replace(self, X=self.X[rows], y=self.y[rows], weights=weights, observed=self.observed[rows])
+        records = part_of_records(self.records, rows)
+        observed = self.observed[rows]
+        return replace(self, X=self.X[rows], y=self.y[rows], weights=weights, observed=observed, records=records)
+
+    @property
+    def sources(self) -> Rows:
+        """Position of each row among the user's rows of positive weight; the first of its copies."""
+        return np.arange(len(self.y)) if self.copies is None else np.unique(self.copies, return_index=True)[1]
 
 
-def read_table(X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any, owner: str) -> TrainingTable:
-    """Read the user's table; ``owner`` is the estimator's name for messages."""
+def read_table(
+    X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any, owner: str, repeats: str = "auto"
+) -> TrainingTable:
+    """Read the user's table; ``owner`` is the estimator's name for messages, ``repeats`` its argument."""
     features, matrix = FeatureTable.learn(X, cat_idx, owner)
     weights = None if sample_weight is None else read_weights(sample_weight, matrix)
     response, standard = ResponseTable.learn(y, weights, len(matrix))
@@ -69,7 +89,25 @@ def read_table(X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any
         matrix, standard, weights, observed = matrix[counted], standard[counted], weights[counted], observed[counted]
     if len(matrix) < 2:
         raise ValueError(f"{owner} needs at least 2 rows of positive weight; got n_samples={len(matrix)}.")
-    return TrainingTable(features, response, matrix, standard, weights, observed)
+    found = find_records(matrix, observed, repeats)
+    table = TrainingTable(features, response, matrix, standard, weights, observed, found, found.labels)
+    return _without_copies(table) if found.are_copies else table
+
+
+def _without_copies(table: TrainingTable) -> TrainingTable:
+    """Keep one row of each record, with the weight of all; a table stacked on itself becomes the table."""
+    assert table.records is not None
+    _, first, inverse = np.unique(table.records, return_index=True, return_inverse=True)
+    # in the order of the first copies, so that a stacked table is divided as the table itself is
+    order = np.argsort(first, kind="stable")
+    copies = np.empty_like(order)
+    copies[order] = np.arange(len(order))
+    copies = copies[inverse.ravel()]
+    weights: Array | None = np.bincount(copies, weights=table.weights).astype(np.float64)
+    if table.weights is None and weights is not None and weights.min() == weights.max():
+        weights = None
+    part = replace(table, weights=None, records=None).part(first[order])
+    return replace(part, weights=weights, copies=copies)
 
 
 @one_blas_thread()
@@ -79,7 +117,7 @@ def fit_model(
     """Fit everything; ``params`` are the estimator's arguments, ``owner`` its name for messages."""
     recipe = resolve(params)
     check_arguments(params)
-    table = read_table(X, y, cat_idx, sample_weight, owner)
+    table = read_table(X, y, cat_idx, sample_weight, owner, params["repeats"])
     seeds = np.random.SeedSequence(params["seed"]).spawn(5)
     threads = n_threads(params["n_jobs"])
     plan = plan_first_stage(params["residualize"], params["first_stage_features"], params["extra_residualizer_params"])
@@ -92,6 +130,7 @@ def fit_model(
         params["residualize_repeats"],
         seed_integer(seeds[0]),
         threads,
+        records=table.records,
     )
     fits, rounds, n_bags = n_fits(plan, task), params["n_estimators"], params["n_bags"]
     with progress_bar(fits + n_bags * table.y.shape[1] * rounds, "fit", params["verbose"], "round") as bar:
@@ -99,7 +138,8 @@ def fit_model(
         noise_table = NoiseTable.of(table.X, table.y, table.weights, table.features.categorical, stage_values)
         if params["sde_initialize_from_data"]:
             recipe = recipe.fitted_to(noise_table.residuals)
-        bags = train_bags(params, noise_table, recipe, seeds[1:], threads, _round_counter(bar, fits, rounds))
+        tick = _round_counter(bar, fits, rounds)
+        bags = train_bags(params, noise_table, recipe, seeds[1:], threads, tick, table.records)
     model = FittedModel(
         table.features,
         table.response,
@@ -110,7 +150,8 @@ def fit_model(
         params["engine"],
         params["n_jobs"],
     )
-    return model, Training(table.X, stage_values, tuple(bag.held_out for bag in bags))
+    held_out = tuple(bag.held_out for bag in bags)
+    return model, Training(table.X, stage_values, held_out, table.repetition, table.copies)
 
 
 @dataclass(frozen=True)
@@ -125,11 +166,17 @@ class Training:
         Out-of-fold values of the first-stage models.
     held_out : tuple of ndarray of int
         The rows that each bag has not learned from.
+    repetition : Records
+        How the rows repeat.
+    copies : ndarray of shape (m,) or None
+        For each of the user's ``m`` rows of positive weight its row in ``X``.
     """
 
     X: Array
     stage_values: FirstStageValues
     held_out: tuple[Rows, ...]
+    repetition: Records
+    copies: Rows | None
 
 
 OOB_POINTS = 100
@@ -143,7 +190,7 @@ def out_of_bag_distributions(model: FittedModel, training: Training, sampler: Sa
         alone = replace(model, bags=(bag,))
         stage_values = training.stage_values[rows]
         points[rows] = alone.points(training.X[rows], sampler, OOB_POINTS, threads, stage_values=stage_values)
-    return model.distributions_of(points)
+    return model.distributions_of(points if training.copies is None else points[training.copies])
 
 
 def train_bags(
@@ -153,6 +200,7 @@ def train_bags(
     seeds: Sequence[np.random.SeedSequence],
     threads: int,
     tick: Tick,
+    records: Integers | None = None,
 ) -> list[Bag]:
     """Train the bags; ``seeds`` are those of the split, the two draws of noise and LightGBM."""
     n_bags = params["n_bags"]
@@ -163,6 +211,7 @@ def train_bags(
         seed_integer(seeds[0]),
         params["early_stopping_rounds"] is not None,
         table.X.size > ORDERED,
+        records,
     )
     # one bag uses the seeds themselves, several those spawned from them
     per_bag = [seeds[1:]] if n_bags == 1 else list(zip(*(seed.spawn(len(parts)) for seed in seeds[1:]), strict=True))
@@ -217,6 +266,7 @@ def check_arguments(params: Mapping[str, Any]) -> None:
     plan_first_stage(params["residualize"], params["first_stage_features"], None)
     known("engine", params["engine"], get_args(Kind))
     known("bag_mix", params["bag_mix"], get_args(Mix))
+    known("repeats", params["repeats"], REPEATS)
     for name, low in _COUNTS.items():
         check_count(name, params[name], low)
     for name in ("learning_rate", "subsample", "eval_percent"):

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight
 from diffgbm._util.errors import check_count, known
 from diffgbm._util.types import Array
 from diffgbm.data.features import FeatureTable
+from diffgbm.data.records import find_records
 from diffgbm.data.response import ResponseTable, read_response
 from diffgbm.data.splits import PAPER_FOLDS, Split, cross_validation_splits
 from diffgbm.metrics.scores import crps
@@ -177,14 +178,17 @@ def make_objective(
     if len(matrix) < PAPER_FOLDS:
         raise ValueError(f"{owner} needs at least {PAPER_FOLDS} rows; got n_samples={len(matrix)}.")
     several = len(response.scale) > 1
+    observed = read_response(y)[1]
+    repeats = fixed.get("repeats", arguments["repeats"])
+    records = find_records(matrix, observed.reshape(len(matrix), -1), repeats).labels
     return Objective(
         estimator=estimator,
         X=matrix,
-        y=read_response(y)[1],
+        y=observed,
         weights=weights,
         categorical=tuple(features.categorical),
         unit=np.where(response.scale > 0.0, response.scale, 1.0) if several else np.ones(1),
-        splits=cross_validation_splits(cv, matrix, y, seed),
+        splits=cross_validation_splits(cv, matrix, y, seed, records),
         space=space,
         fixed=fixed,
         n_samples=n_samples,
