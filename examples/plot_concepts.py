@@ -61,7 +61,7 @@ for ax, name in zip(panels, ["right", "too wide", "shifted"]):
     mean = metrics.crps(predictions[name], y).mean()
     ax.set(title=f"{name}: CRPS {one.crps([observed])[0]:.2f}, mean {mean:.2f}", xlabel="y")
     ax.spines[["top", "right"]].set_visible(False)
-panels[0].legend(frameon=False, loc="upper left")
+panels[0].legend(frameon=False, loc="upper left", fontsize=8)
 panels[0].set_ylabel("P(Y ≤ y)")
 for name, dist in predictions.items():
     print(f"{name:<11} mean CRPS {metrics.crps(dist, y).mean():.3f}, coverage {metrics.coverage(dist, y, 0.9):.2f}")
