@@ -101,6 +101,17 @@ def test_the_reference_names_what_exists():
         assert source_lines.locate(name).last > 0
 
 
+USED = [
+    *("AutoDiffGBM", "DiffGBM", "DiffGBMCV", "ConformalDiffGBM"),
+    *("PredictiveDistribution", "JointDistribution", "Samples", "Report"),
+]
+
+
+@pytest.mark.parametrize("name", USED)
+def test_the_first_sentence_of_a_class_says_when_to_use_it(name):
+    assert getattr(diffgbm, name).__doc__.startswith("Use this ")
+
+
 def test_public_functions_of_metrics_are_listed():
     own = {
         n for n, f in vars(metrics).items() if callable(f) and getattr(f, "__module__", "").startswith(metrics.__name__)

@@ -15,7 +15,7 @@ Value = TypeVar("Value")
 
 
 class DiffGBMWarning(UserWarning):
-    """Something the user can change: data too small for an option, an engine that had to fall back."""
+    """Warning about something you can change: data too small for an option, an engine that had to fall back."""
 
 
 _messages: ContextVar[list[str] | None] = ContextVar("messages", default=None)
@@ -48,7 +48,7 @@ def kept_warnings() -> Iterator[list[str]]:
 
 
 class ClusterError(RuntimeError):
-    """A cluster that cannot do what it is asked: there is none, or a worker left it in the middle of a fit."""
+    """Raised if a cluster cannot do its work: there is none, or a worker left during a fit."""
 
 
 def known(argument: str, name: object, names: Iterable[str]) -> str:

@@ -20,7 +20,7 @@ from diffgbm.estimators.diffgbm import DiffGBM
 
 
 class DaskDiffGBM(DiffGBM):
-    """``DiffGBM`` for Dask arrays and frames, trained by all workers together and asked partition by partition.
+    """Use this if the table is a Dask array or frame: ``DiffGBM`` trained by all workers, predicting by partition.
 
     The arguments are those of ``DiffGBM``. Noisy copies are made on the workers, LightGBM's distributed learner trains
     on them where they are. What a fitted model is asked is lazy: an array or a frame that Dask computes when it is

@@ -117,7 +117,7 @@ class Shipped:
 
 @dataclass(frozen=True, eq=False)
 class DaskDistribution:
-    """Predictive laws of the rows of a Dask collection; every answer is a lazy array.
+    """Use this to query distributions of a Dask collection lazily: every result is a lazy array.
 
     Attributes
     ----------

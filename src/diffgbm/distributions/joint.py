@@ -20,7 +20,7 @@ from diffgbm.distributions.scalar import PredictiveDistribution
 
 @dataclass(frozen=True, eq=False)
 class JointDistribution:
-    """Joint predictive distributions of ``d`` responses for ``n`` rows, as equally likely points.
+    """Use this if ``d`` responses matter together: their joint distributions for ``n`` rows, equally likely points.
 
     Methods that return shape (n,) for one response return shape (n, d) here, one column for each marginal.
     ``dist["name"]`` or ``dist.marginal(j)`` is the distribution of one response.

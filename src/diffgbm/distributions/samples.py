@@ -20,7 +20,7 @@ MOST_CANDIDATES = 1000
 
 
 class Samples:
-    """Samples of shape (n_samples, batch) or (n_samples, batch, y_dim), with the methods of treeffuser's ``Samples``.
+    """Use this for code written for treeffuser: samples (n_samples, batch[, y_dim]) with its ``Samples`` methods.
 
     Every statistic is computed over the samples of each row: results have shape (batch,) or (batch, y_dim).
 

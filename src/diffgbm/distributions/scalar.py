@@ -33,7 +33,7 @@ ROWS = 1024
 
 @dataclass(frozen=True, eq=False)
 class PredictiveDistribution:
-    """Predictive distributions of a scalar response for ``n`` rows.
+    """Use this to ask for quantiles, probabilities, densities or scores: distributions of one response for ``n`` rows.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ _DISTRIBUTION_ROWS = 8192
 
 
 class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimator):
-    """Predict the whole distribution p(y | x), with everything chosen by the data.
+    """Use this if you want good predictive distributions p(y | x) without tuning: the data choose everything.
 
     First-stage models, recipes and sizes are tried on a few rows; the best are trained on all rows in several bags,
     tried with other samplers, and pooled with the weights that predict unseen rows best. Nothing is judged on rows that

@@ -84,7 +84,7 @@ def conformal_offset(scores: Array, coverage: float, group: str = "") -> float:
 
 
 class ConformalDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
-    """Intervals that keep their promise: a distributional regressor with conformal calibration.
+    """Use this if intervals must have a coverage guarantee: conformal calibration of a distributional regressor.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ _DISTRIBUTION_ROWS = 8192
 
 
 class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimator):
-    """Predict the whole distribution p(y | x) with gradient-boosted trees.
+    """Use this if you want one model of p(y | x), by a recipe of your choice, fitted in seconds.
 
     Trees learn, from noisy copies of the rows, the field that carries Gaussian noise to p(y | x); integrating it
     gives samples. The defaults are the released package's: the score recipe with EDM preconditioning, a log-noise

@@ -26,7 +26,7 @@ from diffgbm.tuning.trials import check_comparable, results, search, settle_seed
 
 
 class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
-    """Search the arguments of ``DiffGBM`` for the lowest CRPS of held-out rows, and learn with the best of them.
+    """Use this to tune ``DiffGBM`` by the paper's search: the arguments with the lowest CRPS of held-out rows.
 
     The search is the paper's: seeded TPE over a recipe's axes together with the LightGBM surface, begun at the corners
     that the space contains. It needs Optuna (``diffgbm[tune]``). Who wants a good model and has no wish to search will

@@ -20,7 +20,7 @@ _Base: Any = need("skpro.regression.base").BaseProbaRegressor
 
 
 class DiffGBMRegressor(_Base):
-    """A distributional regressor of this library as an skpro regressor.
+    """Use this to put an estimator of this library into skpro.
 
     Quantiles, intervals, means and variances are those of the predictive law, exact. ``predict_proba`` gives its points
     as an skpro ``Empirical`` distribution: equally likely, evenly spread in probability, joint for several responses.

@@ -24,7 +24,7 @@ _NAME = re.compile(
 
 
 class ModelFileError(ValueError):
-    """A file that is not a model, or not one that this version can read; the message says which."""
+    """Raised if a file is not a model, or not one that this version can read; the message says which."""
 
 
 def pack(entries: Mapping[str, bytes]) -> bytes:

@@ -26,7 +26,7 @@ __all__ = ["Report", "report"]
 
 @dataclass(frozen=True)
 class Report:
-    """A report: its page, and the numbers on it.
+    """Use this to save or read what ``report`` returns: its page, and the numbers on it.
 
     Attributes
     ----------
