@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from diffgbm._version import __version__
 from diffgbm.reporting import opening, sections
 from diffgbm.reporting.facts import ReportFacts, ResponseFacts
 from diffgbm.reporting.shown import ShownRow
@@ -17,8 +18,6 @@ from diffgbm.reporting.shown import ShownRow
 
 def page(facts: ReportFacts, title: str) -> str:
     """Write the page."""
-    from diffgbm import __version__
-
     folder = files("diffgbm.reporting")
     style, script, template = (folder.joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js", "html"))
     several = len(facts.responses) > 1
