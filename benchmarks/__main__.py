@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "sampler-choice": "benchmarks.sampler_choice",
     "scale": "benchmarks.scale",
     "study": "benchmarks.paper_studies.command",
+    "style": "benchmarks.style",
     "tables": "benchmarks.tables.command",
     "time-limits": "benchmarks.time_limits",
     "tune": "benchmarks.tune",

@@ -60,5 +60,5 @@ FAMILY = Family(
     n_trials=EXTERNAL_TRIALS,
     requires=("catboost",),
     packages=("catboost", "numpy"),
-    sampler="normal law",
+    sampler="normal distribution",
 )

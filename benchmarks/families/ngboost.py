@@ -59,5 +59,5 @@ FAMILY = Family(
     n_trials=EXTERNAL_TRIALS,
     requires=("ngboost",),
     packages=("ngboost", "numpy", "scikit-learn"),
-    sampler="normal law",
+    sampler="normal distribution",
 )

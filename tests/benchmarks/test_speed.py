@@ -76,7 +76,9 @@ def test_errors_of_a_distribution_against_itself_are_nothing():
 
 def test_accuracy_table_has_a_line_for_each_method():
     lines = [
-        accuracy_of_distributions.Line("r", "law, 5 points", dict.fromkeys(accuracy_of_distributions.METRICS, 0.5), 2.0)
+        accuracy_of_distributions.Line(
+            "r", "distribution, 5 points", dict.fromkeys(accuracy_of_distributions.METRICS, 0.5), 2.0
+        )
     ]
     text = accuracy_of_distributions.table(lines, argparse.Namespace(rows=1, reference=10, trees=5))
-    assert "| r | law, 5 points | 0.5000 | 0.5000 | 0.5000 | 0.5000 | 2.00 |" in text
+    assert "| r | distribution, 5 points | 0.5000 | 0.5000 | 0.5000 | 0.5000 | 2.00 |" in text
