@@ -128,3 +128,27 @@ def test_neighbours_agree_as_often_as_independent_draws():
 def test_the_sentence_counts():
     X, y = linear(50)
     assert "100 rows are 50 records" in str(find_records(np.vstack([X, X]), np.vstack([y, y])))
+
+
+def test_missing_measurements_make_no_entity():
+    rng = np.random.default_rng(6)
+    X = np.column_stack([np.where(rng.uniform(size=400) < 0.3, np.nan, rng.normal(size=400)), rng.integers(0, 3, 400)])
+    found = find_records(X, rng.normal(size=(400, 1)))
+    assert (found.kind, found.labels) == ("independent", None)
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_a_pile_of_zeros_makes_no_entity(columns):
+    rng = np.random.default_rng(7)
+    amount = np.where(rng.uniform(size=500) < 0.6, 0.0, rng.exponential(size=500))
+    X = np.column_stack([amount, rng.integers(0, 3, 500)])[:, :columns]
+    found = find_records(X, rng.normal(size=(500, 1)))
+    assert (found.kind, found.labels) == ("independent", None)
+
+
+def test_entities_some_of_whose_measurements_are_missing():
+    rng = np.random.default_rng(8)
+    entity = rng.normal(size=(60, 2))
+    entity[:20, 0] = np.nan
+    found = find_records(np.repeat(entity, 5, axis=0), rng.normal(size=(300, 1)))
+    assert (found.kind, found.n_records) == ("entities", 60)

@@ -43,6 +43,8 @@ FINE = 1e4
 """A column is recorded finely if it could hold so many times as many values as the table has rows."""
 SHOWN = 20_000
 """Rows that the resolution of a column is read from, at most."""
+PILE = 10.0
+"""A value that occurs so many times as often as the median value of its column is a pile, and tells nobody apart."""
 NEIGHBOURS = 2000
 """Rows whose nearest neighbours are looked up, at most."""
 BLOCK = 1 << 13
@@ -135,9 +137,12 @@ def find_records(X: Array, y: Array, repeats: str = "auto") -> Records:
     copies = int(np.gcd.reduce(count_xy))
     if copies > 1 and len(count_xy) >= MIN_DISTINCT:
         return Records(_copies(same_xy, copies), "stacked", n, distinct)
-    if any(is_fine(column, n) for column in X.T):
+    entities = entity_labels(X, same_x)
+    if len(np.unique(entities)) < n:
         # what repeats to the last digit is the same thing, whether its responses agree or not
-        return Records(same_x, "copies" if len(count_xy) == distinct else "entities", n, distinct)
+        together = np.bincount(entities)[entities] > 1
+        agree = len(np.unique(same_xy[together])) == len(np.unique(entities[together]))
+        return Records(entities, "copies" if agree else "entities", n, distinct)
     if pairs(count_x) > CHANCE * pairs_by_chance(X) and _agree_in_y(X, y, count_x, count_xy):
         return Records(same_xy, "copies", n, distinct)
     return Records(None, "independent", n, distinct)
@@ -196,6 +201,26 @@ def is_fine(column: Array, n_rows: int) -> bool:
         if np.all(np.abs(scaled - np.round(scaled)) <= ROUNDING * np.abs(scaled)):
             return bool((scaled[-1] - scaled[0]) > FINE * n_rows)
     return True
+
+
+def entity_labels(X: Array, same_x: Integers) -> Integers:
+    """Number the entities of rows (n, p): rows that agree in ``X`` and in a value that happens only once by chance.
+
+    Such a value stands in a column that is recorded finely. It is neither missing nor a pile, which many rows share
+    (a zero amount), and all rows that hold it agree in ``X``. Any other row is an entity of its own.
+    """
+    n = len(X)
+    known = np.zeros(n, dtype=bool)
+    for column in X.T:
+        if is_fine(column, n):
+            value = row_labels(column[:, None])
+            count = np.bincount(value)
+            # all rows of a value agree in X if pairs of value and X are no more than values
+            variants = np.bincount(np.unique(np.column_stack([value, same_x]), axis=0)[:, 0], minlength=len(count))
+            rare = count <= PILE * np.median(count)
+            known |= np.isfinite(column) & (rare & (variants == 1))[value]
+    labels = np.where(known, same_x, same_x.max() + 1 + np.arange(n))
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
 def neighbour_agreement(X: Array, y: Array) -> float:
