@@ -79,11 +79,11 @@ def test_noise_models_are_those_of_the_same_noisy_rows_in_memory(stopping):
 
 
 def _together(noisy):
-    """Lay the noisy rows of partitions end to end, each with its own copy of X."""
+    """Lay the noisy rows of partitions end to end, each with its copy of X."""
     rows = [np.arange(len(n)) for n in noisy]
-    X = np.concatenate([n.features_at(own)[0] for n, own in zip(noisy, rows, strict=True)])
-    y = np.concatenate([n.y[own % len(n.y)] for n, own in zip(noisy, rows, strict=True)])
-    weights = np.concatenate([n.row_weights[own % len(n.y)] for n, own in zip(noisy, rows, strict=True)])
+    X = np.concatenate([n.features_at(at)[0] for n, at in zip(noisy, rows, strict=True)])
+    y = np.concatenate([n.y[at % len(n.y)] for n, at in zip(noisy, rows, strict=True)])
+    weights = np.concatenate([n.row_weights[at % len(n.y)] for n, at in zip(noisy, rows, strict=True)])
     times, noise = (np.concatenate([getattr(n, name) for n in noisy]) for name in ("times", "noise"))
     return NoisyRows(noisy[0].recipe, X, y, weights, times, noise)
 
@@ -95,7 +95,7 @@ def test_cross_fitted_models_have_not_seen_the_rows_that_they_predict():
     lightgbm = {"verbosity": -1, "objective": "regression", "deterministic": True, "force_col_wise": True}
     here = {"sample": sample, "folds": folds, "params": lightgbm, "rounds": 5, "categorical": [1], "link": None}
     fitted = cross_fit(table, [part.y for part in table], threads=1, is_first=True, **here)
-    assert [len(own) for own in fitted.texts] == [6, 6]
+    assert list(map(len, fitted.texts)) == [6, 6]
     assert [c.shape for c in fitted.clean] == [(2, 120, 2), (2, 180, 2)]
     # a response that changes in the rows of one fold changes the predictions of all other rows
     out = [hashed_folds(part.positions, 3, 11) == 1 for part in table]

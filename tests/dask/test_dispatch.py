@@ -85,7 +85,7 @@ def test_the_protocol_on_a_cluster_gives_the_same_results(client, tmp_path):
 
 
 @pytest.mark.usefixtures("alone")
-def test_a_scheduler_that_is_not_there_is_said(tmp_path, capsys):
+def test_an_unreachable_scheduler_is_reported(tmp_path, capsys):
     assert run(tmp_path / "nowhere", "--dask", "nonsense://x") == 1
     assert "no Dask scheduler could be reached at 'nonsense://x'" in capsys.readouterr().err
 
@@ -95,14 +95,14 @@ def twice(unit):
 
 
 def test_results_may_bring_more_work_and_time_may_end_it(client):
-    told = {}
+    received = {}
 
     def done(unit, result):
-        told[unit] = result
+        received[unit] = result
         return [unit + 10] if unit < 5 else []
 
     assert dispatch_on(client, [1, 2, 7], twice, done) == []
-    assert told == {1: 2, 2: 4, 7: 14, 11: 22, 12: 24}
+    assert received == {1: 2, 2: 4, 7: 14, 11: 22, 12: 24}
     assert dispatch_on(client, [1, 2], twice, done, stop=lambda: True) == [1, 2]
 
 

@@ -65,7 +65,7 @@ def test_mistakes_are_reported_at_once(flow_model, framed):
         DaskDiffGBM.from_local(framed).predict_std(dd.from_pandas(named(toy(5)[0]).rename(columns={"a": "z"})))
 
 
-def test_a_worker_that_dies_while_predicting_is_made_up_for(client, flow_model):
+def test_predictions_survive_a_worker_that_dies(client, flow_model):
     X = toy(4000, seed=1)[0]
     lazy = DaskDiffGBM.from_local(flow_model).sample(da.from_array(X, chunks=(100, 3)), 100, seed=0)
     future = client.compute(lazy.mean(axis=0))

@@ -1,4 +1,4 @@
-"""Lazy answers are the local model's, partition by partition; Dask's synchronous scheduler computes them here."""
+"""Lazy predictions are those of the local model, partition by partition, computed by Dask's synchronous scheduler."""
 
 import numpy as np
 import pandas as pd
@@ -103,7 +103,7 @@ def test_frames_may_have_empty_partitions_and_other_orders_of_columns(framed):
 
 @pytest.mark.parametrize("local", ["sde_model", "two_responses"])
 @pytest.mark.parametrize("sizes", CUTS)
-def test_samples_are_those_of_the_whole_table_however_it_is_cut(request, local, sizes):
+def test_samples_are_those_of_the_whole_table_for_any_partitions(request, local, sizes):
     local = request.getfixturevalue(local)
     X = toy(ROWS, seed=1)[0]
     expected = local.sample(X, 6, seed=3, n_steps=4)
@@ -134,7 +134,7 @@ def test_samples_without_a_seed_differ_between_calls_and_not_within(flow_model):
 
 
 @pytest.mark.parametrize("local", ["flow_model", "two_responses"])
-def test_distributions_answer_lazily_and_can_be_had_as_they_are(request, local):
+def test_lazy_distributions_are_the_local_ones(request, local):
     local = request.getfixturevalue(local)
     X = toy(ROWS, seed=1)[0]
     expected = local.predict_distribution(X, grid=16)

@@ -48,7 +48,7 @@ def kill_one(client, ready):
     return max(victims)
 
 
-def test_a_worker_that_dies_in_training_ends_the_fit_with_a_word_and_the_next_one_succeeds(client):
+def test_a_worker_that_dies_in_training_ends_the_fit_with_an_error_and_the_next_fit_succeeds(client):
     X, y = cut(*toy(600), (300, 300))
     killed = []
 
@@ -68,7 +68,7 @@ def test_a_worker_that_dies_in_training_ends_the_fit_with_a_word_and_the_next_on
 
 
 def enter():
-    """Behave as if a fit were training in this process; tell whether none was."""
+    """Behave as if a fit were training in this process; return whether none was."""
     return network._AT_WORK.acquire(blocking=False)
 
 
@@ -100,6 +100,6 @@ def test_a_worker_that_is_stuck_inside_lightgbm_is_restarted(client, monkeypatch
     (stuck,) = set(worker_group.workers) - {killed}
     with pytest.raises(ClusterError, match=f"Worker {killed} left the cluster"):
         worker_group.wait(futures)
-    # its process was ended; when its nanny brings it back is Dask's affair
+    # its process was ended; when its nanny restarts it is up to Dask
     assert stuck in worker_group.lost()
     assert not any(client.run(is_at_work, on_error="ignore").values())

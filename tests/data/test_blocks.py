@@ -1,4 +1,4 @@
-"""Rows in blocks: the bins and models of the whole matrix, whatever it is made of and wherever it lies."""
+"""Rows in blocks: the bins and models of the whole matrix, for float32, float64 and memory maps."""
 
 import tracemalloc
 
@@ -20,7 +20,7 @@ def on_disk(X, folder):
 
 
 def texts(model):
-    first_stages = [b.model_to_string() for own in model.model_.first_stage.location.models for b in own]
+    first_stages = [b.model_to_string() for folds in model.model_.first_stage.location.models for b in folds]
     return [b.model_to_string() for b in model.boosters_] + first_stages
 
 
@@ -42,7 +42,7 @@ def test_float32_and_maps_give_the_model_of_float64(stopping, tmp_path, small_ma
     X, y = exact()
     inputs = [X, X.astype(np.float32), on_disk(X.astype(np.float32), tmp_path), np.asfortranarray(X)]
     assert blocks.is_large_map(inputs[2])
-    models = [tiny(early_stopping_rounds=stopping, eval_percent=0.2).fit(given, y) for given in inputs]
+    models = [tiny(early_stopping_rounds=stopping, eval_percent=0.2).fit(rows, y) for rows in inputs]
     for model in models[1:]:
         assert texts(model) == texts(models[0])
         np.testing.assert_array_equal(model.predict(inputs[2]), models[0].predict(X))
@@ -50,7 +50,7 @@ def test_float32_and_maps_give_the_model_of_float64(stopping, tmp_path, small_ma
 
 @pytest.mark.parametrize("count", [200_000, 60], ids=["all rows binned", "some rows binned"])
 def test_a_map_is_binned_as_the_matrix_is(count, tmp_path, small_maps_are_large):
-    """The seed that is given decides the sample for the bins of both."""
+    """The parameter ``seed`` decides the sample for the bins of both."""
     X, y = exact()
     models = []
     for rows in (X, on_disk(X, tmp_path)):
@@ -72,7 +72,7 @@ def test_weights_that_are_all_positive_copy_nothing():
 
 
 def test_the_sample_for_the_bins_is_held_once(monkeypatch):
-    """LightGBM's own way takes two and a half times as much, besides the rows one by one."""
+    """LightGBM itself takes two and a half times as much, besides the rows one by one."""
     monkeypatch.setattr(blocks, "BLOCK", 1 << 14)
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((4000, 60)).astype(np.float32), rng.standard_normal((4000, 1))

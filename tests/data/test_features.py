@@ -115,7 +115,7 @@ def test_categories_are_remembered_from_training(kind):
     assert table.categorical == [0]
     assert table.levels[0] == ("a", "b")
     np.testing.assert_array_equal(matrix[:, 0], [0.0, 1.0, 0.0, np.nan])
-    # a frame that holds only "b" has another code book of its own
+    # a frame that holds only "b" has other codes
     np.testing.assert_array_equal(table.encode(make(["b", "b"]), "")[:, 0], [1.0, 1.0])
     # unseen is missing
     np.testing.assert_array_equal(table.encode(make(["c", "b", None]), "")[:, 0], [np.nan, 1.0, np.nan])

@@ -52,7 +52,7 @@ def test_pieces_are_written_as_one_table(ending, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == [f"t.{ending}"]
 
 
-def test_gzip_is_gzip_whatever_the_case(tmp_path):
+def test_gzip_endings_in_any_case(tmp_path):
     path = write(tmp_path / "T.CSV.GZ", example(10))
     assert gzip.decompress(path.read_bytes()).startswith(b'"a","b","c"\n')
     assert len(read_table(path, ["a"])) == 10
@@ -204,5 +204,5 @@ def test_pieces_hold_a_small_part_of_the_file(ending, tmp_path, monkeypatch):
         rows += len(piece)
         most = max(most, pa.total_allocated_bytes() - before)
     assert rows == 2_000_000
-    # a piece is 80 kB; the readers look ahead by some pages or blocks, whatever the size of the file
+    # a piece is 80 kB; the readers look ahead by some pages or blocks, for files of any size
     assert most < size / 4

@@ -112,7 +112,7 @@ def test_each_response_and_fold_has_its_model():
     X, y = toy(100, d=2)
     model = tiny(residualize=Recorder(), residualize_k_folds=3, residualize_repeats=2).fit(X, y)
     assert len(SEEN) == 2 * 2 * 3
-    assert [len(own) for own in model.model_.first_stage.location.models] == [6, 6]
+    assert list(map(len, model.model_.first_stage.location.models)) == [6, 6]
     assert model.sample(X, 3, seed=0).shape == (3, 100, 2)
 
 

@@ -1,4 +1,4 @@
-"""Laws with a known answer: a fitted recipe's CRPS is within 10% of what samples of the law itself would get."""
+"""Known distributions: a fitted recipe's CRPS is within 10% of that of samples of the true distribution."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def crps(samples: np.ndarray, truths: np.ndarray) -> float:
     """Ensemble CRPS of samples (n_samples, n), averaged over several truths (k, n) of each row."""
     ordered = np.sort(samples, axis=0)
     n = len(ordered)
-    spread = (2.0 * np.arange(n) - n + 1.0) @ ordered / n**2  # 1/(2 n^2) of the sum of |y_i - y_j|
-    return float(np.mean([np.abs(samples - truth).mean(axis=0) - spread for truth in truths]))
+    mean_difference = (2.0 * np.arange(n) - n + 1.0) @ ordered / n**2  # 1/(2 n^2) of the sum of |y_i - y_j|
+    return float(np.mean([np.abs(samples - truth).mean(axis=0) - mean_difference for truth in truths]))
 
 
 def test_the_crps_of_this_file_is_the_definition():
@@ -53,8 +53,8 @@ def test_a_recipe_comes_within_ten_percent_of_the_oracle(recipe, name):
         x_train, draw(distribution, x_train, rng)
     )
     samples = model.sample(x_test, N_SAMPLES, seed=0)
-    # many truths for each row: the comparison is of laws, not of which truth was drawn
+    # many truths for each row: distributions are compared, not the truths that were drawn
     truths = np.stack([draw(distribution, x_test, rng) for _ in range(N_TRUTHS)])
     oracle = np.stack([draw(distribution, x_test, rng) for _ in range(N_SAMPLES)])
     ratio = crps(samples, truths) / crps(oracle, truths)
-    assert 0.98 < ratio < 1.10  # nothing beats the law itself by more than the error of this estimate
+    assert 0.98 < ratio < 1.10  # nothing beats the true distribution by more than the error of this estimate

@@ -22,15 +22,15 @@ def noise(n=400, seed=0):
     return rng.uniform(size=(n, 3)), rng.normal(size=n)
 
 
-def test_out_of_bag_distributions_are_honest():
+def test_out_of_bag_distributions_have_not_seen_their_rows():
     """Where nothing can be learned, only a model that has seen the responses beats climatology."""
     X, y = noise()
     model = tiny(n_bags=4, n_estimators=80, n_repeats=10, num_leaves=31, min_child_samples=3).fit(X, y)
     climatology = metrics.climatology_crps(y, y)
-    honest = model.oob_distribution_.crps(y) - climatology
+    out_of_bag = model.oob_distribution_.crps(y) - climatology
     inside = model.crps(X, y) - climatology
-    error = np.std(honest) / np.sqrt(len(y))
-    assert honest.mean() > -3.0 * error
+    error = np.std(out_of_bag) / np.sqrt(len(y))
+    assert out_of_bag.mean() > -3.0 * error
     assert inside.mean() < -3.0 * np.std(inside) / np.sqrt(len(y))
 
 
@@ -51,7 +51,7 @@ def test_a_rows_out_of_bag_distribution_comes_from_the_bag_that_holds_it_out(par
     np.testing.assert_array_equal(estimator.oob_distribution_.values, distributions.values)
 
 
-def test_changing_a_response_does_not_change_its_own_out_of_bag_distribution():
+def test_changing_a_response_does_not_change_its_out_of_bag_distribution():
     X, y = toy()
     pair = y.copy()
     # the same mean and variance before and after: two rows of one bag are exchanged
@@ -66,7 +66,7 @@ def test_changing_a_response_does_not_change_its_own_out_of_bag_distribution():
 
 @pytest.mark.parametrize("stopping", [None, 3])
 def test_one_bag_is_the_model_made_step_by_step(stopping):
-    """Table, mean, split, noise, boosters, each from its own seed: the parts that one bag is made of."""
+    """Table, mean, split, noise, boosters, each from its seed: the parts that one bag is made of."""
     X, y = toy(100)
     model = tiny(n_bags=1, early_stopping_rounds=stopping, eval_percent=0.2).fit(X, y)
     params = model.get_params(deep=False)

@@ -1,4 +1,4 @@
-"""DiffGBM on a Dask cluster: trained by all workers together, asked partition by partition."""
+"""DiffGBM on a Dask cluster: trained by all workers together, evaluated partition by partition."""
 
 from diffgbm._util.optional import need
 
@@ -6,7 +6,7 @@ for _module in ("dask.array", "dask.dataframe", "distributed"):
     need(_module)
 
 from diffgbm._util.errors import ClusterError  # noqa: E402
-from diffgbm.dask.estimator import DaskDiffGBM  # noqa: E402  # what is missing is said in our words first
+from diffgbm.dask.estimator import DaskDiffGBM  # noqa: E402  # missing packages get our message first
 from diffgbm.dask.lazy import DaskDistribution  # noqa: E402
 
 __all__ = ["ClusterError", "DaskDiffGBM", "DaskDistribution"]

@@ -176,7 +176,7 @@ def train_noise(
 
 
 def _for_datasets(params: Mapping[str, Any], threads: int) -> dict[str, Any]:
-    """Add the parameters that LightGBM needs before it bins: rows are the worker's own, all columns are kept."""
+    """Add the parameters that LightGBM needs before it bins: each worker has its rows, all columns are kept."""
     return {**params, "num_threads": threads, "pre_partition": True, "feature_pre_filter": False}
 
 

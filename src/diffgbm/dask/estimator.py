@@ -1,4 +1,4 @@
-"""DaskDiffGBM: DiffGBM for tables that are spread over a cluster. It arranges; it computes nothing."""
+"""DaskDiffGBM: DiffGBM for tables in partitions on a cluster. It arranges; it computes nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from diffgbm._util.errors import check_count
 from diffgbm._util.optional import need
 from diffgbm.dask.fitting import fit_on_cluster
-from diffgbm.dask.lazy import DaskDistribution, Question, Shipped
+from diffgbm.dask.lazy import DaskDistribution, MethodCall, RemoteModel
 from diffgbm.dask.partitions import is_array, is_frame
 from diffgbm.distributions import IntervalKind
 from diffgbm.estimators.diffgbm import DiffGBM
@@ -22,11 +22,11 @@ from diffgbm.estimators.diffgbm import DiffGBM
 class DaskDiffGBM(DiffGBM):
     """Use this if the table is a Dask array or frame: ``DiffGBM`` trained by all workers, predicting by partition.
 
-    The arguments are those of ``DiffGBM``. Noisy copies are made on the workers, LightGBM's distributed learner trains
-    on them where they are. What a fitted model is asked is lazy: an array or a frame that Dask computes when it is
-    told to, and that it completes even if workers die.
+    The arguments are those of ``DiffGBM``. The workers make the noisy copies, and LightGBM's distributed learner trains
+    on them in place. Predictions are lazy: arrays or frames that Dask computes on request, and completes even if
+    workers die.
 
-    Of the arguments, ``n_jobs`` is the workers' own number of threads, ``residualize`` may be ``"off"``, ``"mean"`` or
+    Of the arguments, ``n_jobs`` is each worker's number of threads, ``residualize`` may be ``"off"``, ``"mean"`` or
     ``"mean_scale"``, ``first_stage_features`` ``None`` or ``"mean"``, and ``n_bags`` is 1. A table of which only one
     partition has rows is fitted on one worker exactly as ``DiffGBM`` would, with all options.
 
@@ -55,7 +55,7 @@ class DaskDiffGBM(DiffGBM):
     ) -> DaskDiffGBM:
         """Learn p(y | x).
 
-        The table is read twice; ``persist`` it first if that takes long. A worker that is lost ends the fit with a
+        The table is read twice; ``persist`` it first if that takes long. Losing a worker ends the fit with a
         ``ClusterError``.
 
         Parameters
@@ -69,9 +69,9 @@ class DaskDiffGBM(DiffGBM):
         sample_weight : dask array or series of shape (n,), optional
             Weight of each row.
         client : distributed.Client, optional
-            The cluster; the client in use if it is left out.
+            The cluster; by default the current client.
         workers : sequence of str, optional
-            Addresses of the workers to train on; all of them if it is left out.
+            Addresses of the workers to train on; by default all of them.
 
         Returns
         -------
@@ -92,9 +92,9 @@ class DaskDiffGBM(DiffGBM):
     def from_local(cls, model: DiffGBM) -> DaskDiffGBM:
         """Return a fitted model for Dask collections."""
         check_is_fitted(model)
-        spread = cls(**model.get_params(deep=False))
-        spread._with_model(model.model_)
-        return spread
+        converted = cls(**model.get_params(deep=False))
+        converted._with_model(model.model_)
+        return converted
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, the one that ``to_local().save`` writes; ``diffgbm.load`` reads it."""
@@ -103,9 +103,8 @@ class DaskDiffGBM(DiffGBM):
     def sample(self, X: Any, n_samples: int, n_parallel: int = 50, *positional: Any, **options: Any) -> Any:
         """Draw samples of y for each row, lazily; the options are those of ``DiffGBM.sample``.
 
-        The same seed gives the same samples as ``DiffGBM.sample`` of the whole table, however it is partitioned:
-        random numbers belong to a row's position. Where lengths of partitions are not known they are counted when
-        the samples are computed.
+        The same seed gives the same samples as ``DiffGBM.sample`` of the whole table, for any partitions: random
+        numbers depend on a row's position. Unknown lengths of partitions are counted when Dask computes the samples.
 
         Returns
         -------
@@ -118,38 +117,38 @@ class DaskDiffGBM(DiffGBM):
         if options.get("seed") is None:  # one draw for all partitions
             options["seed"] = int(np.random.SeedSequence().generate_state(1)[0])
         first_row = check_count("first_row", options.pop("first_row", 0), 0)
-        question = Question("sample", {"n_samples": n_samples, "n_parallel": n_parallel, **options}, axis=1)
-        return self._shipped().sample(question, X, first_row)
+        call = MethodCall("sample", {"n_samples": n_samples, "n_parallel": n_parallel, **options}, axis=1)
+        return self._remote().sample(call, X, first_row)
 
     def predict(
         self, X: Any, tol: float | None = None, max_samples: int | None = None, verbose: bool | int = False
     ) -> Any:
         """Predict the mean of p(y | x), lazily: a dask array of shape (n,) or (n, d)."""
-        return self._ask("predict", X, {"max_samples": max_samples})
+        return self._call("predict", X, {"max_samples": max_samples})
 
     def predict_median(self, X: Any) -> Any:
         """Medians of p(y | x), lazily: shape (n,) or (n, d); a series or a frame if ``X`` is a frame."""
-        return self._ask("predict_median", X)
+        return self._call("predict_median", X)
 
     def predict_std(self, X: Any) -> Any:
         """Standard deviations of p(y | x), lazily: shape (n,) or (n, d); a series or a frame if ``X`` is a frame."""
-        return self._ask("predict_std", X)
+        return self._call("predict_std", X)
 
     def predict_quantiles(self, X: Any, alpha: float | Sequence[float] = (0.05, 0.5, 0.95)) -> Any:
         """Quantiles of p(y | x), lazily: shape (n, k) or (n, d, k), or a frame as ``DiffGBM.predict_quantiles``."""
-        return self._ask("predict_quantiles", X, {"alpha": alpha})
+        return self._call("predict_quantiles", X, {"alpha": alpha})
 
     def predict_interval(self, X: Any, coverage: float = 0.9, kind: IntervalKind = "central") -> Any:
-        """Interval that holds ``coverage`` of p(y | x), lazily: shape (n, 2) or (n, d, 2), or a frame."""
-        return self._ask("predict_interval", X, {"coverage": coverage, "kind": kind})
+        """Interval of probability ``coverage`` under p(y | x), lazily: shape (n, 2) or (n, d, 2), or a frame."""
+        return self._call("predict_interval", X, {"coverage": coverage, "kind": kind})
 
     def predict_cdf(self, X: Any, y: ArrayLike) -> Any:
         r""":math:`P(Y \le y \mid x)`, lazily, at one value or at those of a collection in the partitions of ``X``."""
         if is_array(y) or is_frame(y):
-            return self._ask("predict_cdf", X, y=y)
+            return self._call("predict_cdf", X, y=y)
         if np.ndim(y) and np.size(y) != len(self._response_names()):
             raise TypeError("predict_cdf: a value for each row must be a Dask collection, partitioned as X is.")
-        return self._ask("predict_cdf", X, {"y": np.asarray(y)})
+        return self._call("predict_cdf", X, {"y": np.asarray(y)})
 
     def predict_distribution(
         self,
@@ -159,21 +158,19 @@ class DaskDiffGBM(DiffGBM):
         verbose: bool | int = False,
         grid: int | str = "auto",
     ) -> Any:
-        """Return the predictive laws as a ``DaskDistribution``, whose answers are lazy arrays."""
-        distributions: DaskDistribution = self._shipped().distributions(
-            X, grid=grid if n_samples is None else n_samples
-        )
+        """Return the predictive distributions as a ``DaskDistribution``, whose methods return lazy arrays."""
+        distributions: DaskDistribution = self._remote().distributions(X, grid=grid if n_samples is None else n_samples)
         return distributions
 
     def crps(self, X: Any, y: Any) -> Any:
         """CRPS of each row, lazily: shape (n,) or (n, d); a series or a frame if ``X`` is a frame."""
-        return self._ask("crps", X, y=y)
+        return self._call("crps", X, y=y)
 
     def compute_nll(
         self, X: Any, y: Any, n_samples: int | None = None, bandwidth: Any = None, verbose: bool | int = False
     ) -> Any:
         """Negative log-likelihood of ``y``, summed over the rows: a ``Delayed`` number."""
-        return self._shipped().total(Question("compute_nll", {}), X, y=y)
+        return self._remote().total(MethodCall("compute_nll", {}), X, y=y)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination of ``predict``, computed at once, as scikit-learn's regressors have it."""
@@ -184,8 +181,8 @@ class DaskDiffGBM(DiffGBM):
 
         return float(r2_score(np.asarray(observed), predicted, sample_weight=weights))
 
-    def _ask(self, method: str, X: Any, options: dict[str, Any] | None = None, **others: Any) -> Any:
-        return self._shipped().ask(Question(method, options or {}), X, **others)
+    def _call(self, method: str, X: Any, options: dict[str, Any] | None = None, **others: Any) -> Any:
+        return self._remote().apply(MethodCall(method, options or {}), X, **others)
 
-    def _shipped(self) -> Shipped:
-        return Shipped.of(self.to_local(), type(self).__name__)
+    def _remote(self) -> RemoteModel:
+        return RemoteModel.of(self.to_local(), type(self).__name__)

@@ -26,7 +26,7 @@ from diffgbm.first_stage.lightgbm_mean import BoosterAverage, LightGBMMean, firs
 SAMPLE = 1_000_000
 """Residuals that quantiles are estimated from."""
 BIN_ROWS = 200_000
-"""Rows that the bins of first-stage models are made of, LightGBM's own number."""
+"""Rows that the bins of first-stage models are made of, LightGBM's default."""
 
 
 @dataclass(frozen=True)

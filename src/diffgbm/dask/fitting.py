@@ -55,7 +55,7 @@ def fit_on_cluster(
     threads = workers_of(client, workers)
     delayed = need("dask").delayed
     read = [delayed(facts_of)(*row, i, cat_idx, owner) for i, row in enumerate(zip(*columns, strict=True))]
-    # nothing is kept on the workers yet, so that Dask itself makes up for one that is lost
+    # nothing is kept on the workers yet, so that Dask itself recovers from a lost worker
     facts = client.gather(client.compute(read, workers=list(threads), allow_other_workers=True))
     features, response = whole_table(facts, owner)
     filled = [i for i, f in enumerate(facts) if f.counted]
@@ -114,7 +114,7 @@ def _fit_alone(
     client: Any,
     threads: dict[str, int],
 ) -> FittedModel:
-    """Fit the only partition that has rows on one worker, as a table in memory."""
+    """Fit the only partition with rows on one worker, as a table in memory."""
     delayed = need("dask").delayed
     at = next(iter(threads))
     task = delayed(_fit_in_memory)(dict(params), *columns, cat_idx, threads[at])

@@ -1,4 +1,4 @@
-"""LightGBM's own network between workers: one for each process, opened for as long as a block lasts."""
+"""LightGBM's network between workers: one for each process, open for the duration of a block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 TIME_OUT = 30
 """Minutes that a worker waits for another before LightGBM gives up; ``time_out`` in ``extra_lightgbm_params``."""
 LEARNERS = ("data", "voting")
-"""LightGBM's distributed learners for rows that are spread over the workers."""
+"""LightGBM's distributed learners for rows that are divided among the workers."""
 
 _AT_WORK = threading.Lock()
 
@@ -41,7 +41,7 @@ class Link:
 
 @contextmanager
 def linked(link: Link | None) -> Iterator[dict[str, Any]]:
-    """Join the network for a block, which gets the parameters that make LightGBM use it; ``None`` is no network."""
+    """Join the network for a block; yield the parameters that make LightGBM use it. ``None`` is no network."""
     if link is None:
         yield {}
         return
@@ -64,7 +64,7 @@ def is_at_work() -> bool:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on now."""
+    """Return a port that is free now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.bind(("", 0))
         return int(probe.getsockname()[1])

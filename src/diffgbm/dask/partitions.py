@@ -1,4 +1,4 @@
-"""The user's Dask collections as lists of partitions, checked as far as they can be without being computed."""
+"""The user's Dask collections as lists of partitions, checked as far as possible without computing them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def is_array(collection: Any) -> bool:
 
 
 def check_collection(value: Any, argument: str, owner: str) -> None:
-    """Refuse what is no Dask collection."""
+    """Raise unless ``value`` is a Dask collection."""
     if not (is_frame(value) or is_array(value)):
         kind = f"{type(value).__module__.partition('.')[0]}.{type(value).__qualname__}".removeprefix("builtins.")
         raise TypeError(
-            f"{owner} reads Dask arrays and frames; got {argument} of type {kind}. Use DiffGBM for what is in memory, "
+            f"{owner} reads Dask arrays and frames; got {argument} of type {kind}. Use DiffGBM for tables in memory, "
             "or make it a collection: dask.array.from_array, dask.dataframe.from_pandas."
         )
     if is_array(value) and value.ndim not in (1, 2):
@@ -34,7 +34,7 @@ def check_collection(value: Any, argument: str, owner: str) -> None:
 
 
 def pieces(collection: Any) -> list[Delayed]:
-    """Return the partitions in order; the columns of an array are put together."""
+    """Return the partitions in order; the column chunks of an array are merged."""
     if is_frame(collection):
         return list(collection.to_delayed())
     if collection.ndim == 2 and collection.numblocks[1] > 1:
@@ -43,7 +43,7 @@ def pieces(collection: Any) -> list[Delayed]:
 
 
 def lengths(collection: Any) -> list[float]:
-    """Return the rows of each partition, NaN where they are not known before it is computed."""
+    """Return the rows of each partition, NaN where they are unknown before it is computed."""
     return [math.nan] * collection.npartitions if is_frame(collection) else list(collection.chunks[0])
 
 

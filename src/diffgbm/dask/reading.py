@@ -1,4 +1,4 @@
-"""What a worker does with one partition before training: learn what it holds, then encode it as the whole table's."""
+"""What a worker does with one partition before training: summarise it, then encode it as part of the whole table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from diffgbm.data.weights import read_weights
 
 @dataclass(frozen=True)
 class Facts:
-    """What one partition knows of the table.
+    """Facts of one partition.
 
     Attributes
     ----------
@@ -63,10 +63,10 @@ class Part:
 
 
 def facts_of(X: Any, y: Any, weights: Any, number: int, cat_idx: Sequence[int] | None, owner: str) -> Facts:
-    """Learn what partition ``number`` holds."""
+    """Return the facts of partition ``number``."""
     if len(X) != len(y) or (weights is not None and len(weights) != len(X)):
-        told = f"X has {len(X)} rows, y {len(y)}" + ("" if weights is None else f", sample_weight {len(weights)}")
-        raise ValueError(f"Partition {number}: {told}; the partitions of X, y and sample_weight must match.")
+        sizes = f"X has {len(X)} rows, y {len(y)}" + ("" if weights is None else f", sample_weight {len(weights)}")
+        raise ValueError(f"Partition {number}: {sizes}; the partitions of X, y and sample_weight must match.")
     if len(X) == 0:
         return Facts(0, 0)
     with _in_partition(number):
@@ -99,14 +99,14 @@ def encode(
 
 
 def whole_table(facts: Sequence[Facts], owner: str) -> tuple[FeatureTable, ResponseTable]:
-    """Put together what the partitions know."""
+    """Merge the facts of all partitions."""
     rows = sum(f.counted for f in facts)
     if rows < 2:
         raise ValueError(f"{owner} needs at least 2 rows of positive weight; got n_samples={rows}.")
-    told = [f for f in facts if f.features is not None]
-    summary = reduce(ResponseSummary.__add__, [f.summary for f in told if f.summary is not None])
-    response = ResponseTable.from_summary(told[0].names, told[0].is_1d, summary)
-    return _all_levels([f.features for f in told if f.features is not None], owner), response
+    filled = [f for f in facts if f.features is not None]
+    summary = reduce(ResponseSummary.__add__, [f.summary for f in filled if f.summary is not None])
+    response = ResponseTable.from_summary(filled[0].names, filled[0].is_1d, summary)
+    return _all_levels([f.features for f in filled if f.features is not None], owner), response
 
 
 def _all_levels(tables: Sequence[FeatureTable], owner: str) -> FeatureTable:
@@ -120,7 +120,7 @@ def _all_levels(tables: Sequence[FeatureTable], owner: str) -> FeatureTable:
 
 
 def _in_order(seen: set[Hashable], owner: str) -> tuple[Hashable, ...]:
-    """Put categories in the order that a table in memory would give them."""
+    """Sort categories as a table in memory sorts them."""
     if not seen:
         return ()
     column = np.empty((len(seen), 1), dtype=object)
@@ -129,10 +129,10 @@ def _in_order(seen: set[Hashable], owner: str) -> tuple[Hashable, ...]:
 
 
 def _positive(weights: Any, values: Array) -> tuple[Booleans, Array | None]:
-    """Return which of the rows count, and the weights of those."""
+    """Return which rows have positive weight, and their weights."""
     if weights is None:
         return np.ones(len(values), dtype=bool), None
-    if not np.any(weights):  # scikit-learn refuses nothing but zeros; in one of several partitions they are fine
+    if not np.any(weights):  # scikit-learn refuses a column of zeros; in one of several partitions it is fine
         return np.zeros(len(values), dtype=bool), np.zeros(0)
     w = read_weights(weights, values)
     return w > 0.0, w[w > 0.0]

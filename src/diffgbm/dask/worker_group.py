@@ -1,7 +1,7 @@
-"""The workers that train together, seen from the client: who holds which partition, and whether all are still there.
+"""The workers that train together, seen from the client: which worker holds which partition, and are all still there.
 
-LightGBM's learners wait for each other without end when one of them dies, and Dask waits for the worker that held the
-rows to come back. So the client watches: if a worker leaves, it cancels what was asked of the others, restarts those
+LightGBM's learners wait for each other forever when one of them dies, and Dask waits for the worker that held the
+rows to come back. So the client watches: if a worker leaves, it cancels the tasks of the others, restarts those
 that are stuck inside LightGBM, and raises ``ClusterError``.
 """
 
@@ -24,17 +24,17 @@ from diffgbm.dask.network import TIME_OUT, Link, free_port, is_at_work
 Future = Any
 
 POLL = 0.5
-"""Seconds between two looks at the workers."""
+"""Seconds between two checks of the workers."""
 TRANSFER = 60.0
-"""Seconds that a result may take from a worker to here before the workers are looked at again."""
+"""Seconds that a result may take from a worker to here before the workers are checked again."""
 GRACE = 5.0
 """Seconds in which the scheduler notices that a worker is gone, or a worker that its peer is."""
 LEAST_ROWS = 100
-"""A worker with fewer rows is not worth its messages, and might hold none of a fold."""
+"""A worker with fewer rows costs more in messages than it contributes, and may have no row of a fold."""
 
 
 def assign(rows: Sequence[int], n_workers: int) -> list[int]:
-    """Give consecutive partitions to workers so that each has about as many rows, and none fewer than ``LEAST_ROWS``.
+    """Assign consecutive partitions to workers: about as many rows to each, and to none fewer than ``LEAST_ROWS``.
 
     Returns the worker of each partition; workers that get none come last.
     """
@@ -43,11 +43,11 @@ def assign(rows: Sequence[int], n_workers: int) -> list[int]:
     groups: list[list[int]] = []
     before, last = 0, -1
     for n in rows:
-        own = int((before + n / 2) / share)
+        group = int((before + n / 2) / share)
         before += n
-        if own > last:
+        if group > last:
             groups.append([])
-            last = own
+            last = group
         groups[-1].append(n)
     for i in reversed(range(1, len(groups))):
         if sum(groups[i]) < LEAST_ROWS:
@@ -64,15 +64,15 @@ class WorkerGroup:
     Attributes
     ----------
     client : distributed.Client
-        To ask them.
+        The connection to them.
     assigned : tuple of str
         Address of the worker of each partition.
     threads : dict of int
         Threads of each worker.
     born : dict of str
-        What tells a worker from another that came back at its address.
+        Identifies the process of each worker: another one may come back at the same address.
     made : list of Future
-        What was asked of them, to be let go of.
+        Tasks submitted to them, to be released.
     """
 
     client: Any
@@ -83,7 +83,7 @@ class WorkerGroup:
 
     @classmethod
     def of(cls, client: Any, rows: Sequence[int], threads: dict[str, int]) -> WorkerGroup:
-        """Place partitions of so many rows on the workers."""
+        """Assign partitions of ``rows`` rows each to the workers."""
         addresses = list(threads)
         assigned = tuple(addresses[i] for i in assign(rows, len(addresses)))
         present = _present(client)
@@ -117,7 +117,7 @@ class WorkerGroup:
         return self.made[-1]
 
     def keep_only(self, *kept: Sequence[Future]) -> None:
-        """Let go of everything else that was asked for, so that the workers can forget it."""
+        """Release all other tasks, so that the workers free their results."""
         keys = {future.key for futures in kept for future in futures}
         for future in self.made:
             if future.key not in keys:
@@ -148,7 +148,7 @@ class WorkerGroup:
                 self._fail(futures, failed)
 
     def lost(self) -> list[str]:
-        """Addresses of workers that are gone, or are not the ones that they were."""
+        """Addresses of workers that are gone or were restarted."""
         present = _present(self.client)
         return [address for address, born in self.born.items() if present.get(address) != born]
 
@@ -164,10 +164,10 @@ class WorkerGroup:
         workers = self.workers
         if len(workers) == 1:
             return {}
-        if busy := [at for at, answer in self._told().items() if answer is True]:
+        if busy := [at for at, answer in self._at_work().items() if answer is True]:
             raise ClusterError(
                 f"Another fit is training on {', '.join(busy)}: LightGBM has one network for each process. Wait for "
-                "it, or give the two fits workers= of their own."
+                "it, or give the two fits different workers=."
             )
         ports = self.client.run(free_port, workers=workers, on_error="return")
         if any(not isinstance(ports.get(at), int) for at in workers):
@@ -181,14 +181,14 @@ class WorkerGroup:
         is_death = isinstance(error, need("distributed").KilledWorker)
         lost = self._lost_by_now(error is None or is_death or isinstance(error, lgb.basic.LightGBMError))
         self.client.cancel(list(futures), force=True)
-        # whatever it was, the others may be waiting for the one that it happened to
+        # the other workers may be waiting for the one that failed
         stuck = self._restart_stuck()
         if error is not None and not lost and not is_death and "ocket" not in str(error):
             raise error
-        raise ClusterError(_story(lost, stuck, error)) from error
+        raise ClusterError(_message(lost, stuck, error)) from error
 
     def _lost_by_now(self, suspected: bool) -> list[str]:
-        """Lost workers. A peer may notice before the scheduler does, which is given time if one is ``suspected``."""
+        """Lost workers. A peer may notice before the scheduler does: if a loss is ``suspected``, wait for it."""
         deadline = time.monotonic() + GRACE * suspected
         while not (lost := self.lost()) and time.monotonic() < deadline:
             time.sleep(POLL / 5)
@@ -197,31 +197,31 @@ class WorkerGroup:
     def _restart_stuck(self) -> list[str]:
         """End workers that stay inside LightGBM, for their nannies to restart; return those that have no nanny."""
         deadline = time.monotonic() + GRACE
-        # one that does not answer is asked again
-        while not _all_free(told := self._told()) and time.monotonic() < deadline:
+        # a worker that does not answer is asked again
+        while not _all_free(answers := self._at_work()) and time.monotonic() < deadline:
             time.sleep(POLL / 5)
-        stuck = [at for at, answer in told.items() if answer is True]
+        stuck = [at for at, answer in answers.items() if answer is True]
         nannies = {at: worker["nanny"] for at, worker in _workers(self.client).items()}
         watched = [at for at in stuck if nannies.get(at)]
         if watched:
-            # nobody but the system can end a thread that waits in LightGBM
+            # only the system can end a thread that waits in LightGBM
             self.client.run(os._exit, 1, workers=watched, on_error="ignore")
         deadline = time.monotonic() + GRACE
         while set(watched) - set(self.lost()) and time.monotonic() < deadline:
             time.sleep(POLL / 5)
         return [at for at in stuck if at not in watched]
 
-    def _told(self) -> dict[str, Any]:
-        """Return what each worker that is there says to whether it is inside LightGBM's network, or its error."""
+    def _at_work(self) -> dict[str, Any]:
+        """Ask each worker that is there whether it is inside LightGBM's network; return its answer or its error."""
         present = [at for at in self.workers if at not in self.lost()]
-        found: dict[str, Any] = {}
+        answers: dict[str, Any] = {}
         if present:
-            found = self.client.run(is_at_work, workers=present, on_error="return")
-        return {at: found.get(at) for at in present}
+            answers = self.client.run(is_at_work, workers=present, on_error="return")
+        return {at: answers.get(at) for at in present}
 
 
-def _all_free(told: dict[str, Any]) -> bool:
-    return all(answer is False for answer in told.values())
+def _all_free(answers: dict[str, Any]) -> bool:
+    return all(answer is False for answer in answers.values())
 
 
 def _present(client: Any) -> dict[str, str]:
@@ -231,11 +231,11 @@ def _present(client: Any) -> dict[str, str]:
 
 def _workers(client: Any) -> dict[str, Any]:
     """Return what the scheduler knows of each worker, by its address."""
-    found: dict[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
-    return found
+    workers: dict[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
+    return workers
 
 
-def _story(lost: Sequence[str], stuck: Sequence[str], error: BaseException | None) -> str:
+def _message(lost: Sequence[str], stuck: Sequence[str], error: BaseException | None) -> str:
     if lost:
         who = f"Worker{'s' if len(lost) > 1 else ''} {', '.join(lost)} left the cluster during the fit"
     else:

@@ -16,13 +16,13 @@ from diffgbm._util.types import Array, Rows
 BLOCK = 1 << 18
 """Numbers of a block (2 MB)."""
 MAPPED_BYTES = 1 << 28
-"""A memory map larger than this gives its pages back as they have been read."""
+"""Pages of a larger memory map are released once they are read."""
 _MAPPED_ROWS = 256
 """Rows that are read from a large map at a time."""
 _ZERO = 1e-35
-"""What LightGBM takes for zero."""
+"""Numbers up to this size are zero for LightGBM."""
 _BINNING = ("min_data_in_leaf", "num_threads", "verbosity")
-"""Parameters that LightGBM heeds as it bins a matrix."""
+"""Parameters that LightGBM uses when it bins a matrix."""
 
 
 def block_length(width: int) -> int:
@@ -41,7 +41,7 @@ def map_of(X: NDArray[Any]) -> np.memmap[Any, Any] | None:
     part: Any = X
     while isinstance(part, np.ndarray):
         if isinstance(part, np.memmap):
-            # pages of a copy-on-write map hold what nobody else has
+            # pages of a copy-on-write map may hold changes that are nowhere else
             return part if part.mode != "c" else None
         part = part.base
     return None
@@ -67,7 +67,7 @@ def take(X: NDArray[Any], rows: Any) -> NDArray[Any]:
 
 
 def release(X: NDArray[Any]) -> None:
-    """Let the system forget the pages of a large map; they are on disk."""
+    """Release the pages of a large map from memory; they are on disk."""
     if not is_large_map(X) or not hasattr(mmap, "MADV_DONTNEED"):
         return
     source: Any = map_of(X)
@@ -84,7 +84,7 @@ def map_rows(function: Callable[[Array], Array], X: NDArray[Any], rows: Rows) ->
 
 
 class BlockSequence(lgb.Sequence):
-    """LightGBM's view of rows that are put together as they are asked for."""
+    """LightGBM's view of rows that are put together on demand."""
 
     def __init__(self, n_rows: int, width: int) -> None:
         self._n_rows, self.width = n_rows, width
@@ -128,26 +128,26 @@ class MatrixSequence(BlockSequence):
 class BlockDataset(lgb.Dataset):
     """A data set of one ``BlockSequence``, with the bins of the matrix of all its rows.
 
-    LightGBM finds bins in a sample of the rows, and holds it two and a half times; here it is held once. ``seeded``
-    draws the sample that LightGBM draws from a matrix, where the parameter ``seed`` decides it, as of sequences it does
-    not. Of sequences it does not hear either how many threads it may take, whether it may print, and how few rows make
-    a leaf; here it does.
+    LightGBM finds bins in a sample of the rows and keeps two and a half copies of it; here there is one. With
+    ``seeded`` the parameter ``seed`` decides the sample, as it does for a matrix and does not for LightGBM's sequences.
+    LightGBM also ignores the number of threads, the verbosity and the least rows of a leaf when it bins sequences; here
+    it uses them.
     """
 
     def __init__(self, data: BlockSequence, *, seeded: bool = False, **options: Any) -> None:
         super().__init__(data, **options)
-        # rows that are binned as others are have the parameters of those
+        # rows that are binned as a reference is have its parameters
         also = (*_BINNING, "seed") if seeded else _BINNING
         self._also: tuple[str, ...] = also if options.get("reference") is None else ()
 
     def get_params(self) -> dict[str, Any]:
         """Parameters that concern the data."""
-        own: dict[str, Any] = super().get_params()
-        return own | {name: self.params[name] for name in self._also if self.params and name in self.params}
+        params: dict[str, Any] = super().get_params()
+        return params | {name: self.params[name] for name in self._also if self.params and name in self.params}
 
     def _Dataset__sample(self, seqs: list[BlockSequence], total_nrow: int) -> tuple[list[Array], list[Any]]:
-        # Replaces the method that LightGBM's own initialisation from sequences calls. A version that calls it otherwise
-        # takes its own way again: the same bins, more memory.
+        # Replaces the method that LightGBM's initialisation from sequences calls. A version of LightGBM that does not
+        # call it makes the same bins with more memory.
         (rows,) = seqs
         chosen = self._create_sample_indices(total_nrow=total_nrow)
         every = np.arange(len(chosen), dtype=np.int32)
@@ -162,7 +162,7 @@ class BlockDataset(lgb.Dataset):
         return values, positions
 
     def _init_from_sample(self, sample_data: list[Array], sample_indices: list[Any], *counts: int) -> lgb.Dataset:
-        # the caller holds the sample until all rows are binned; it is of no use any more
+        # the caller keeps the sample until all rows are binned, although it is not needed any more
         found = super()._init_from_sample(sample_data, sample_indices, *counts)
         sample_data.clear()
         sample_indices.clear()

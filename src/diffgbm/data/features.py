@@ -103,12 +103,12 @@ class FeatureTable:
         if width != self.n_features:
             raise ValueError(f"X has {width} features, but {owner} is expecting {self.n_features} features as input.")
 
-    def _check_names(self, given: tuple[str, ...]) -> None:
+    def _check_names(self, names: tuple[str, ...]) -> None:
         assert self.names is not None
-        here, there = set(given), set(self.names)
+        here, there = set(names), set(self.names)
         missing = [name for name in self.names if name not in here]
-        unseen = [name for name in given if name not in there]
-        if missing or unseen or len(given) != len(self.names):
+        unseen = [name for name in names if name not in there]
+        if missing or unseen or len(names) != len(self.names):
             lines = ["The feature names should match those that were passed during fit."]
             if unseen:
                 lines.append("Feature names unseen at fit time:\n" + "\n".join(f"- {n}" for n in unseen[:10]))
@@ -201,7 +201,7 @@ def _is_categorical(column: nw.Series[Any]) -> bool:
 
 
 def _is_narrow(column: Any) -> bool:
-    """Whether float32 holds every value of a column exactly, which its type says."""
+    """Whether the type of a column guarantees that float32 holds every value exactly."""
     if isinstance(column, nw.Series):
         return column.dtype in _NARROW
     return column.dtype.kind in "fiub" and np.can_cast(column.dtype, np.float32)

@@ -1,4 +1,4 @@
-"""Frames out for frames in: results in the user's own library, with its row labels."""
+"""Frames out for frames in: results in the user's data-frame library, with the user's row labels."""
 
 from __future__ import annotations
 

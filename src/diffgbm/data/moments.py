@@ -2,6 +2,11 @@ r"""Weighted moments of columns that can be merged, so that partitions together 
 
 .. math:: W = \sum w, \qquad \mu = \frac1W \sum w y, \qquad S = \sum w (y - \mu)^2,
           \qquad S_{AB} = S_A + S_B + \frac{W_A W_B}{W_A + W_B} (\mu_A - \mu_B)^2
+
+References
+----------
+.. [1] T. F. Chan, G. H. Golub, R. J. LeVeque (1983). Algorithms for computing the sample variance: Analysis and
+   recommendations. The American Statistician 37(3), 242-247.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT or NA."""
     try:
         return value is None or bool(value != value)
-    except TypeError:  # pandas.NA says neither yes nor no
+    except TypeError:  # pandas.NA is neither true nor false
         return True
 
 

@@ -29,18 +29,18 @@ def from_parquet(
     """Read a Parquet table for training without holding it in memory.
 
     The features are encoded into a temporary file of floats, 4 bytes a number if its columns fit and 8 otherwise, which
-    goes when nothing refers to it any more. A model fitted to it is that of the same table in memory.
+    is deleted when nothing refers to it any more. A model fitted to it equals that of the same table in memory.
 
     Parameters
     ----------
     path : path
         A Parquet file, or a folder of them with the same columns, read in the order of their names.
     target : str or sequence of str
-        What is to be predicted.
+        Responses.
     columns : sequence of str, optional
-        Features; all other columns if nothing is said. Text becomes categories.
+        Features; by default all other columns. Text becomes categories.
     folder : path, optional
-        Where the temporary file is written; the system's place for such files may be in memory.
+        Where the temporary file is written; the system's default folder may be in memory.
 
     Returns
     -------
@@ -90,13 +90,13 @@ def _pieces(path: Path, columns: Sequence[str]) -> Iterator[Any]:
 
 def _levels(path: Path, features: Sequence[str], kinds: dict[str, Any]) -> tuple[Any, ...]:
     """Read the columns of text once, and return the categories of each feature or ``None``."""
-    found: dict[str, set[Any]] = {name: set() for name in features if is_text(kinds[name])}
-    if found:
-        for piece in _pieces(path, list(found)):
-            for name, seen in found.items():
+    levels: dict[str, set[Any]] = {name: set() for name in features if is_text(kinds[name])}
+    if levels:
+        for piece in _pieces(path, list(levels)):
+            for name, seen in levels.items():
                 text = piece.column(name).cast(need("pyarrow").string())
                 seen.update(value for value in text.unique().to_pylist() if value is not None)
-    return tuple(sorted_levels(found[name]) if name in found else None for name in features)
+    return tuple(sorted_levels(levels[name]) if name in levels else None for name in features)
 
 
 def _is_narrow(kind: Any) -> bool:

@@ -17,7 +17,7 @@ from diffgbm._util.atomic_files import check_folder, replacing
 from diffgbm._util.optional import need
 
 KINDS = {".csv": "csv", ".csv.gz": "csv", ".parquet": "parquet", ".feather": "feather", ".arrow": "feather"}
-"""What a file name's ending says about its content."""
+"""Kinds of files by the ending of their name."""
 
 BLOCK_BYTES = 1 << 20
 """Bytes of a CSV file that are parsed at a time, and so the longest row. pyarrow reads up to 32 blocks ahead."""
@@ -26,7 +26,7 @@ PAGE_BYTES = 1 << 16
 
 
 class TableFileError(ValueError):
-    """A table file that cannot be used; the message is one line that says what to mend."""
+    """A table file that cannot be used; the message is one line that names the problem."""
 
 
 def kind_of(path: Path) -> str:
@@ -111,7 +111,7 @@ def _check_encoding(path: Path) -> None:
 
 
 def _parts(path: Path) -> list[Path]:
-    """Return the files of a Parquet table in order: itself, or all in a folder; what begins with a dot or _ is none."""
+    """Return the files of a Parquet table in order: itself, or all in a folder that do not begin with a dot or _."""
     if not path.is_dir():
         return [path]
     found = [part for part in sorted(path.rglob("*.parquet")) if part.name[0] not in "._"]
@@ -128,7 +128,7 @@ def _names(path: Path) -> list[str]:
         if kind == "feather":
             with pyarrow.memory_map(str(path)) as source, pyarrow.ipc.open_file(source) as file:
                 return list(file.schema.names)
-        # what a bad row says is of interest only to who reads the rows
+        # bad rows are reported when rows are read
         skip = need("pyarrow.csv").ParseOptions(invalid_row_handler=lambda row: "skip", newlines_in_values=True)
         with _open_csv(path, parse_options=skip) as stream:
             return list(stream.schema.names)
@@ -169,7 +169,7 @@ def _csv(path: Path, columns: list[str], types: Mapping[str, str], rows: int | N
             column_types={name: wanted[kind] for name, kind in types.items()},
             include_columns=columns,
             strings_can_be_null=True,
-            # true and false are two words like any others: whatever their spelling, they are read the same each time
+            # true and false are text, so that every spelling is read the same way each time
             true_values=[],
             false_values=[],
         ),
@@ -217,7 +217,7 @@ def _feather(path: Path, columns: list[str], types: Mapping[str, str], rows: int
 
 
 def _explained(path: Path, error: BaseException) -> TableFileError:
-    """Say in one line what a reader complains about, with line and column where it knows them."""
+    """Explain a reader's error in one line, with line and column where they are known."""
     if isinstance(error, TableFileError):
         return error
     text = " ".join(str(error).split())

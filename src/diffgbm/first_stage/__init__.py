@@ -1,4 +1,4 @@
-"""First-stage models: cross-fitted, taken out of the response or given to the noise model as columns."""
+"""First-stage models: cross-fitted, and taken out of the response or used as features of the noise model."""
 
 from diffgbm.first_stage.assembly import (
     MIN_ROWS,

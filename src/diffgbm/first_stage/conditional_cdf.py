@@ -1,9 +1,14 @@
-r"""The conditional distribution function as a guide: randomised trees on indicators of the response.
+r"""The conditional distribution function as a first-stage model: randomised trees on indicators of the response.
 
 .. math:: \hat F(q_j \mid x) = \widehat{\mathrm E}[1\{y \le q_j\} \mid x]
 
-at quantiles of the response (or between the values of a discrete one), together with its mean. Nothing of it is
-subtracted: the columns are given to the noise model, which then sees the shape of the answer.
+at quantiles of the response (or between the values of a discrete one), together with its mean. Nothing is subtracted:
+the columns are features of the noise model, which show it the shape of the distribution.
+
+References
+----------
+.. [1] N. Meinshausen (2006). Quantile regression forests. Journal of Machine Learning Research 7, 983-999.
+.. [2] P. Geurts, D. Ernst, L. Wehenkel (2006). Extremely randomized trees. Machine Learning 63(1), 3-42.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Encoded rows for regressors that know neither categories nor missing values."""
+"""Encoded rows for regressors that accept neither categories nor missing values."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from diffgbm._util.types import Array
 
 MOST_LEVELS = 32
-"""Categories that get a column of their own; rarer ones share none."""
+"""Categories of a column that are one-hot encoded, the most frequent first; rarer ones get no column."""
 
 
 @dataclass(frozen=True)
 class DenseTable:
-    """Standardised numbers with gaps filled by the median, flags for gaps, and one column for each category.
+    """Standardised numbers with missing values imputed by the median, flags for them, and one-hot encoded categories.
 
     Attributes
     ----------

@@ -2,6 +2,11 @@ r"""A Gaussian process as a first-stage model: exact, with leave-one-out predict
 
 .. math:: \hat\mu(x) = k(x, X) \alpha, \quad \alpha = K^{-1} y, \qquad
           \hat\mu_{-i}(x_i) = y_i - \alpha_i / (K^{-1})_{ii}
+
+References
+----------
+.. [1] C. E. Rasmussen, C. K. I. Williams (2006). Gaussian Processes for Machine Learning. MIT Press. Leave-one-out
+   predictions: section 5.4.2.
 """
 
 from __future__ import annotations
@@ -72,9 +77,9 @@ class GaussianProcessMean:
     kernel : {"matern", "rbf"}
         Smoothness.
     rows_for_lengths : int
-        Length scales are found on at most so many rows.
+        Rows that length scales are estimated from, at most.
     max_rows : int
-        The process itself sees at most so many.
+        Rows that the process is fitted to, at most.
     """
 
     kernel: Kernel = "matern"
@@ -86,7 +91,7 @@ class GaussianProcessMean:
         return 1
 
     def cross_fit(self, task: Task) -> CrossFitted:
-        """Fit one process for each response; what it says of a row of its own is without that row."""
+        """Fit one process for each response; its predictions of training rows are leave-one-out."""
         dense, rows = task.dense
         seen, rest = subsample(len(rows), self.max_rows, task.seed, ordered=False, records=task.records)
         records = part_of_records(task.records, seen)
@@ -99,10 +104,10 @@ class GaussianProcessMean:
         for j in range(task.y.shape[1]):
             offset = float(task.y[seen, j].mean())
             y = task.y[seen, j] - offset
-            found = hyperparameters(self.kernel, points[some], y[some], task.seed)
-            own, left_out = leave_one_out(self.kernel, found, points, y, records)
-            lengths.append(found.lengths)
-            alphas.append(own)
+            params = hyperparameters(self.kernel, points[some], y[some], task.seed)
+            alpha, left_out = leave_one_out(self.kernel, params, points, y, records)
+            lengths.append(params.lengths)
+            alphas.append(alpha)
             offsets.append(offset)
             clean[seen, j] = offset + left_out
         fitted = GaussianProcess(dense, self.kernel, points, np.array(lengths), np.array(alphas), np.array(offsets))
@@ -145,22 +150,22 @@ def hyperparameters(kernel: Kernel, X: Array, y: Array, seed: int) -> Hyperparam
         likelihood, gradient = model.log_marginal_likelihood(theta, eval_gradient=True, clone_kernel=False)
         return -likelihood, -gradient
 
-    # as scikit-learn's own optimiser, which would warn of a bound that is reached: that is an answer, too
+    # scikit-learn's own optimiser does the same, but warns when a bound is reached, which is a valid result
     model.kernel_.theta = minimize(loss, prior.theta, jac=True, bounds=prior.bounds, method="L-BFGS-B").x
     theta = np.exp(model.kernel_.theta)
     return Hyperparameters(float(theta[0]), float(theta[-1]), theta[1:-1])
 
 
 def leave_one_out(
-    kernel: Kernel, found: Hyperparameters, X: Array, y: Array, records: Integers | None = None
+    kernel: Kernel, params: Hyperparameters, X: Array, y: Array, records: Integers | None = None
 ) -> tuple[Array, Array]:
     r"""Return the coefficients (n,) and the prediction for each row without it, or without its record (n,).
 
     For the rows :math:`I` of a record the prediction without them is :math:`y_I - (K^{-1}_{II})^{-1} \alpha_I`.
     """
-    scaled = X / found.lengths
+    scaled = X / params.lengths
     gram = correlation(kernel, scaled, scaled)
-    gram.flat[:: len(gram) + 1] += max(found.noise / found.signal, 1e-10)
+    gram.flat[:: len(gram) + 1] += max(params.noise / params.signal, 1e-10)
     factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
     alpha = cho_solve((factor, True), y, check_finite=False)
     inverse, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)

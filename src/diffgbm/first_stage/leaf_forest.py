@@ -1,4 +1,9 @@
-"""Randomised trees as a first-stage model, kept as arrays: a fraction of scikit-learn's memory, and no pickle."""
+"""Randomised trees as a first-stage model, kept as arrays: a fraction of scikit-learn's memory, and no pickle.
+
+References
+----------
+.. [1] P. Geurts, D. Ernst, L. Wehenkel (2006). Extremely randomized trees. Machine Learning 63(1), 3-42.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""LightGBM as a first-stage model: binned once, one booster for each fold, all of them summed in one traversal."""
+"""LightGBM as a first-stage model: binned once, one booster for each fold, all of them summed in one traversal.
+
+References
+----------
+.. [1] G. Ke, Q. Meng, T. Finley, T. Wang, W. Chen, W. Ma, Q. Ye, T.-Y. Liu (2017). LightGBM: A highly efficient
+   gradient boosting decision tree. NeurIPS 30.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +43,7 @@ class BoosterAverage:
         return tuple(map(_average, self.models))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # the averages are made from the boosters: they are not stored twice
+        # the averages are made from the boosters, so they are not stored
         return BoosterAverage, (self.models,)
 
     def __call__(self, X: Array) -> Array:

@@ -48,7 +48,7 @@ def plan_first_stage(residualize: Any, first_stage_features: Any, params: Mappin
     elif known("residualize", residualize, subtracted_names()) != OFF:
         subtracted = by_name(residualize.removesuffix(SCALE))
         scaled = subtracted if residualize.endswith(SCALE) else None
-    # "mean" is what is subtracted, whatever its kind
+    # "mean" is the subtracted model, of any kind
     features = (
         subtracted
         if subtracted is not None and isinstance(item, str) and item == "mean"

@@ -7,18 +7,17 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from diffgbm._util.parallel import one_blas_thread
-from diffgbm._util.types import Array
+from diffgbm._util.types import Array, Rows
 from diffgbm.first_stage.cross_fitting import CrossFitted, Task, combine
 from diffgbm.first_stage.dense import DenseTable
 
 TOGETHER = 768
-"""Rows that are predicted in one call; the kernels of matrix products take 4, 6, 8, 12, 16 or 24 at a time."""
+"""Rows of one call of ``predict``: a multiple of 4, 6, 8, 12, 16 and 24, which matrix products take at a time."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class RegressorAverage:
     models : tuple of tuple of regressor
         For each response the regressors of the folds.
     dense : DenseTable or None
-        How rows are prepared for regressors that know neither categories nor missing values.
+        How rows are prepared for regressors that accept neither categories nor missing values.
     """
 
     models: tuple[tuple[Any, ...], ...]
@@ -40,7 +39,7 @@ class RegressorAverage:
     def __call__(self, X: Array) -> Array:
         """Predict rows (n, p): shape (n, d)."""
         rows = X if self.dense is None else self.dense(X)
-        return np.column_stack([np.mean([_predict(m, rows) for m in own], axis=0) for own in self.models])
+        return np.column_stack([np.mean([_predict(m, rows) for m in folds], axis=0) for folds in self.models])
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class AnyRegressor:
     """A regressor that follows scikit-learn's conventions, cloned for each fold and response.
 
     A regressor whose tags allow missing values sees the encoded rows, categories as codes. Any other sees standardised
-    numbers without gaps and one column for each category. Weights go to those that accept them.
+    numbers without missing values and one column for each category. Regressors that accept weights get them.
 
     Attributes
     ----------
@@ -71,7 +70,7 @@ class AnyRegressor:
         dense, rows = (None, task.X) if get_tags(self.regressor).input_tags.allow_nan else task.dense
         weighted = task.weights is not None and has_fit_parameter(self.regressor, "sample_weight")
 
-        def fit(train: NDArray[np.intp], j: int, seed: int) -> Any:
+        def fit(train: Rows, j: int, seed: int) -> Any:
             weights = {"sample_weight": task.weights[train]} if weighted and task.weights is not None else {}
             return seeded(self.regressor, seed).fit(rows[train], task.y[train, j], **weights)
 
@@ -80,12 +79,12 @@ class AnyRegressor:
         models: list[tuple[Any, ...]] = []
         for j in range(task.y.shape[1]):
             # threads: scikit-learn's solvers release the GIL, and nothing needs to be copied to other processes
-            own = Parallel(n_jobs=task.n_jobs, prefer="threads")(
+            fitted = Parallel(n_jobs=task.n_jobs, prefer="threads")(
                 delayed(fit)(train, j, task.seed + i) for i, (_, train, _) in enumerate(jobs)
             )
-            for model, (r, _, held_out) in zip(own, jobs, strict=True):
+            for model, (r, _, held_out) in zip(fitted, jobs, strict=True):
                 clean[r, held_out, j] = _predict(model, rows[held_out])
-            models.append(tuple(own))
+            models.append(tuple(fitted))
         for _ in jobs:
             task.tick()
         average, gained = combine(task, clean)
@@ -93,18 +92,18 @@ class AnyRegressor:
 
 
 def seeded(regressor: Any, seed: int) -> Any:
-    """Clone a regressor; where its random state is open, close it, in the parts of pipelines as well."""
+    """Clone a regressor; set random states that are ``None``, also those of a pipeline's steps."""
     copy = clone(regressor)
-    open_states = [
+    unset = [
         name for name, value in copy.get_params().items() if name.split("__")[-1] == "random_state" and value is None
     ]
-    return copy.set_params(**dict.fromkeys(open_states, seed)) if open_states else copy
+    return copy.set_params(**dict.fromkeys(unset, seed)) if unset else copy
 
 
 def _predict(model: Any, rows: Array) -> Array:
-    """Predict rows (n, q), always ``TOGETHER`` of them: what a row is told must not depend on its company.
+    """Predict rows (n, q), always ``TOGETHER`` of them, so that a prediction does not depend on the other rows.
 
-    The order in which a matrix product adds depends on its shape, and with it the last bit of linear models and
+    The order of addition in a matrix product depends on its shape, and with it the last bit of linear models and
     networks.
     """
     missing = -len(rows) % TOGETHER

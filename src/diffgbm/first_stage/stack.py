@@ -2,6 +2,11 @@ r"""Stacking: a non-negative combination of first-stage models, weighted by thei
 
 .. math:: \hat\mu = \sum_i w_i \hat\mu_i, \qquad
           w = \arg\min_{w \ge 0} \lVert y - \sum_i w_i \hat\mu_i^{\text{out of fold}} \rVert^2
+
+References
+----------
+.. [1] D. H. Wolpert (1992). Stacked generalization. Neural Networks 5(2), 241-259.
+.. [2] L. Breiman (1996). Stacked regressions. Machine Learning 24(1), 49-64.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ from diffgbm._util.types import Array
 from diffgbm.first_stage.cross_fitting import CrossFitted, FirstStage, Predictor, Task
 
 LEAST = 0.02
-"""Members of less weight are left out: they cost time and change nothing."""
+"""Members of a smaller share of the weight are left out: they cost time and change little."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ def combined(fitted: Sequence[CrossFitted], y: Array, row_weights: Array | None 
         columns = np.column_stack([member.out_of_fold[:, j] for member in fitted])
         weights[:, j] = sparse_weights(columns * root[:, None], y[:, j] * root)
     kept = np.flatnonzero(weights.any(axis=1)).tolist()
-    if len(kept) == 0:  # nothing helps: the prior mean, which is zero
+    if len(kept) == 0:  # no member helps: predict the prior mean, which is zero
         kept = [0]
     chosen = [fitted[i] for i in kept]
     weights = weights[kept]

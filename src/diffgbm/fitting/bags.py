@@ -1,4 +1,4 @@
-"""Bags: several noise models of the same rows, each with its own held-out rows and its own noise.
+"""Bags: several noise models of the same rows, each with other held-out rows and other noise.
 
 Every row is held out by one bag: together they give each row the prediction of a model that has not seen it.
 """

@@ -2,6 +2,13 @@
 
 A training row is ``[c(t) y_t, x, time columns]`` with target ``a(t) y0 + b(t) z``. Only the times and the noise of the
 copies are kept in memory, and only until LightGBM has binned the rows, which are put together block by block.
+
+References
+----------
+.. [1] N. Beltran-Velez, A. A. Grande, A. Nazaret, A. Kucukelbir, D. Blei (2024). Treeffuser: Probabilistic predictions
+   via conditional diffusions with gradient-boosted trees. NeurIPS 37.
+.. [2] T. Karras, M. Aittala, T. Aila, S. Laine (2022). Elucidating the design space of diffusion-based generative
+   models. NeurIPS 35.
 """
 
 from __future__ import annotations
@@ -83,12 +90,12 @@ class NoisyRows:
 
     def labels(self) -> list[NDArray[np.float32]]:
         """Return the targets as LightGBM keeps them: d arrays of length ``n_repeats m``."""
-        found = [np.empty(len(self), dtype=np.float32) for _ in range(self.y.shape[1])]
+        labels = [np.empty(len(self), dtype=np.float32) for _ in range(self.y.shape[1])]
         for part in ranges(len(self), block_length(_TEMPORARIES)):
             targets = self.targets_at(np.arange(part.start, part.stop))
-            for label, values in zip(found, targets.T, strict=True):
+            for label, values in zip(labels, targets.T, strict=True):
                 label[part] = values
-        return found
+        return labels
 
     def states_at(self, position: Rows) -> Array:
         """``c(t) y_t`` at some positions (k,): shape (k, d)."""
@@ -124,10 +131,10 @@ class NoisyRows:
         return target_at(self.recipe.target, self.recipe.path, t, self.recipe.sigma_data)
 
     def _all(self, function: Callable[[Rows], Array | None], shape: tuple[int, ...]) -> Array:
-        found = np.empty((len(self), *shape))
+        values = np.empty((len(self), *shape))
         for part in ranges(len(self), block_length(_TEMPORARIES)):
-            found[part] = function(np.arange(part.start, part.stop))
-        return found
+            values[part] = function(np.arange(part.start, part.stop))
+        return values
 
 
 def noisy_rows(
@@ -159,9 +166,9 @@ class NoisyRowSequence(BlockSequence):
         """Put rows together."""
         noisy = self._noisy
         parts = [noisy.states_at(position), *noisy.features_at(position), noisy.columns_at(position)]
-        found, first = np.empty((len(position), self.width)), 0
+        matrix, first = np.empty((len(position), self.width)), 0
         for part in parts:
             last = first + part.shape[1]
-            found[:, first:last] = part
+            matrix[:, first:last] = part
             first = last
-        return found
+        return matrix

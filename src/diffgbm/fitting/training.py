@@ -230,7 +230,7 @@ def train_bags(
 
 
 def lightgbm_params(params: Mapping[str, Any], seed: int, threads: int) -> dict[str, Any]:
-    """Return LightGBM's own parameters for the estimator's arguments."""
+    """Return LightGBM's parameters for the estimator's arguments."""
     return {
         **regression_params(seed, threads),
         "num_leaves": params["num_leaves"],
