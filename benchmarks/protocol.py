@@ -9,6 +9,10 @@ import numpy as np
 from benchmarks.table_files import Table
 from diffgbm._util.types import Array, Rows
 
+REPEATS = "independent"
+"""How fits of the protocol treat repeated rows. The paper's folds are random over rows, so that test rows repeat
+training rows; models that keep repeated rows together would be tuned for a harder task than the one that is scored."""
+
 MASTER_SEED = 0
 N_FOLDS = 6
 TUNING_FOLD = 0

@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.bag_mix import RESULTS, first_folds
 from benchmarks.datasets import DATA_SETS, add_data_dir
 from benchmarks.dispatch import cores
-from benchmarks.protocol import Fold
+from benchmarks.protocol import REPEATS, Fold
 from diffgbm import AutoDiffGBM
 from diffgbm.auto import presets
 
@@ -97,7 +97,11 @@ def run(args: argparse.Namespace) -> None:
     threads, lines = args.threads or cores(), []
     for name, fold in first_folds(args):
         for preset, limit in product(args.presets, args.limits):
-            lines.append(measure(name, fold, AutoDiffGBM(preset=preset, time_limit=limit, n_jobs=threads, seed=0)))
+            lines.append(
+                measure(
+                    name, fold, AutoDiffGBM(preset=preset, time_limit=limit, n_jobs=threads, seed=0, repeats=REPEATS)
+                )
+            )
             print(lines[-1], flush=True)
     path = args.results_dir / "time_limits.md"
     path.write_text(table(lines, threads), encoding="utf-8")

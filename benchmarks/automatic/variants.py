@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from benchmarks.protocol import REPEATS
 from benchmarks.table_files import Table
 from benchmarks.tables import paper_values
 from diffgbm import AutoDiffGBM
@@ -90,6 +91,7 @@ class Job:
             recalibrate=self.variant != "no_recalibration",
             n_jobs=threads,
             seed=seed,
+            repeats=REPEATS,
         )
 
 

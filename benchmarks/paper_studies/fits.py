@@ -18,7 +18,7 @@ from benchmarks.families import FAMILIES
 from benchmarks.layout import PROTOCOL, Layout
 from benchmarks.paper_studies.measures import cell_of
 from benchmarks.paper_studies.schema import Arm, Model, Study
-from benchmarks.protocol import Fold, Seeds, seeds
+from benchmarks.protocol import REPEATS, Fold, Seeds, seeds
 from diffgbm import DiffGBM
 from diffgbm.diffusion.recipe import NAMED
 
@@ -128,7 +128,7 @@ class Bench:
     def _build(self, model: Model, params: Mapping[str, Any]) -> Any:
         if model.family is not None:
             return FAMILIES[model.family].build(params, self.streams, self.threads)
-        return DiffGBM(**params, seed=self.streams.model, n_jobs=self.threads)
+        return DiffGBM(**params, seed=self.streams.model, n_jobs=self.threads, repeats=REPEATS)
 
     def measure(self, fitted: Fitted, sampler: Mapping[str, Any], n_samples: int) -> dict[str, float]:
         """Sample and score one arm, in the units of the response."""
