@@ -130,7 +130,8 @@ def measure(model: Path, folder: Path, ending: str, rows: int) -> Record:
 
 def table(records: Sequence[Record]) -> str:
     """Write the records as Markdown."""
-    from diffgbm.cli.commands import DISTRIBUTION_POINTS, PIECE
+    from diffgbm.cli.commands import DISTRIBUTION_POINTS
+    from diffgbm.cli.output import NUMBERS_AT_ONCE
 
     lines = [
         "# Predicting files larger than memory",
@@ -139,7 +140,7 @@ def table(records: Sequence[Record]) -> str:
         f"interval of each row; flow recipe, {MODEL['n_estimators']} trees, eight numbers and a text column, Parquet "
         f"in groups of {GROUP:,} rows. Peak memory includes Python and all libraries, which take nearly all of it for "
         "the smallest file. The command reads and predicts "
-        f"{PIECE // DISTRIBUTION_POINTS:,} rows at a time.",
+        f"{NUMBERS_AT_ONCE // DISTRIBUTION_POINTS:,} rows at a time.",
         "",
         "| file | rows | input, MB | output, MB | peak memory, MB | seconds | processor seconds |",
         "|---" * 7 + "|",

@@ -51,8 +51,8 @@ for name, model in models.items():
 # Calibrated on 600 rows, the coverage of a particular model varies by about 1.2 points around 90%.
 #
 # The guarantee is about the average row. One width is added everywhere, so the overconfident model covers too much
-# where the noise is small and too little where it is large. ``groups="spread"`` calibrates within groups of rows by
-# predicted interquartile range, ``groups="column"`` by a column of ``X``.
+# where the noise is small and too little where it is large. ``groups="interquartile_range"`` calibrates within groups
+# of rows by predicted interquartile range, ``groups="column"`` by a column of ``X``.
 
 overconfident = models["overconfident"]
 kinds = {

@@ -271,7 +271,7 @@ def conformal() -> Parts:
     options: dict[str, dict[str, Any]] = {
         "split": {},
         "cv": {"method": "cv", "cv": 3},
-        "groups": {"groups": "spread", "n_groups": 2, "recalibrate": True},
+        "groups": {"groups": "interquartile_range", "n_groups": 2, "recalibrate": True},
         "column": {"groups": 1, "n_groups": 2, "calibration_size": 0.4},
     }
     result: Parts = {}

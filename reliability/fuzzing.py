@@ -108,13 +108,13 @@ def reason_of(output: str) -> str:
 
 def write_seeds(kind: str, folder: Path) -> None:
     """Write the model files of the tests, or the boosters in them and others with every kind of split."""
-    from diffgbm.persistence import files as persistence
+    from diffgbm.persistence import archive
 
     folder.mkdir(parents=True)
     files = sorted((ROOT / "tests" / "fixtures").glob("*.dgbm"))
     if kind == "model":
         for file in files:
-            (folder / file.name).write_bytes(mutations.archived(persistence.unpack(file.read_bytes())))
+            (folder / file.name).write_bytes(mutations.archived(archive.unpack(file.read_bytes())))
         return
     for k, text in enumerate(seed_texts()):
         (folder / f"{k}.txt").write_text(text)
@@ -157,7 +157,7 @@ def fuzz(kind: str, folder: Path, options: list[str]) -> None:
         from reliability import targets
 
         if kind == "model":
-            import diffgbm.persistence.estimators  # noqa: F401
+            import diffgbm.estimators.loading  # noqa: F401
     read: Callable[[bytes], str] = targets.read_model if kind == "model" else targets.read_text
     counts: Counter[str] = Counter()
     last = time.monotonic()
@@ -187,14 +187,14 @@ def fuzz(kind: str, folder: Path, options: list[str]) -> None:
 def mutated(kind: str, content: bytes, most: int, rng: random.Random, mutate: mutations.Mutate) -> bytes:
     """Mutate an input by its format; one in fifty ignores the format."""
     from diffgbm import ModelFileError
-    from diffgbm.persistence import files as persistence
+    from diffgbm.persistence import archive
 
     if rng.random() < 0.02:
         return bytes(mutate(content))[:most]
     if kind == "forest":
         return mutations.mutated_text(content.decode(errors="replace"), rng).encode()[:most]
     try:
-        entries = persistence.unpack(content)
+        entries = archive.unpack(content)
     except ModelFileError:
         return mutations.signed(content)[:most]
     out = mutations.archived(mutations.mutated_entries(entries, rng, mutate))

@@ -1,4 +1,4 @@
-"""DiffGBM: the whole distribution p(y | x) of a tabular regression target, with gradient-boosted trees."""
+"""DiffGBM: predict the whole distribution p(y | x) of tabular data with gradient-boosted trees."""
 
 from diffgbm import metrics
 from diffgbm._util.errors import DiffGBMWarning
@@ -11,10 +11,11 @@ from diffgbm.distributions.scalar import PredictiveDistribution
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.conformal import ConformalDiffGBM
 from diffgbm.estimators.diffgbm import DiffGBM
+from diffgbm.estimators.loading import load
 from diffgbm.estimators.search import DiffGBMCV
 from diffgbm.estimators.streaming import stream
 from diffgbm.fitting.warm import warmup
-from diffgbm.persistence.files import ModelFileError, load
+from diffgbm.persistence.archive import ModelFileError
 from diffgbm.reporting import Report, report
 
 __all__ = [

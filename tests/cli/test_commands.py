@@ -14,8 +14,8 @@ import pytest
 from pyarrow import csv as arrow_csv
 
 import diffgbm
-from diffgbm.cli import commands
 from diffgbm.cli import entry as cli
+from diffgbm.cli import output
 from diffgbm.cli.demo import main as demo_main
 from diffgbm.data import table_files as files
 from tests.conftest import tiny
@@ -105,7 +105,7 @@ def test_the_installed_command(folder, tmp_path):
     fit = ["fit", folder / "houses.csv.gz", "--target", "price", "--drop", "id", "-o", "m.dgbm", "--jobs", 1, *SETTINGS]
     done = installed(*fit, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.fullmatch(r"m\.dgbm: learned price from 200 rows and 5 columns in .* s \(.* MB\)\.\n", done.stdout)
+    assert re.fullmatch(r"m\.dgbm: fitted price to 200 rows and 5 columns in .* s \(.* MB\)\.\n", done.stdout)
     done = installed("predict", folder / "one.dgbm", folder / "tomorrow.csv", "-o", "p.csv", "--jobs", 1, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "p.csv: 40 rows.\n", "")
     done = installed(
@@ -206,7 +206,7 @@ def test_nothing_asked_is_the_mean_and_the_interval(folder, tmp_path, run):
 @pytest.mark.parametrize("command", [("predict", "--mean", "--quantiles", ".1,.9"), ("sample", "-n", 5, "--seed", 3)])
 def test_chunks_are_the_whole_to_the_last_bit(command, model, ending, folder, tmp_path, run, monkeypatch):
     for name, piece, block in (("whole", 4_000_000, 1 << 23), ("chunks", 7 * 512, 300)):
-        monkeypatch.setattr(commands, "PIECE", piece)
+        monkeypatch.setattr(output, "NUMBERS_AT_ONCE", piece)
         monkeypatch.setattr(files, "BLOCK_BYTES", block)
         words = [folder / f"{model}.dgbm", folder / f"tomorrow.{ending}", "-o", tmp_path / f"{name}.{ending}"]
         code, _, complaint = run(command[0], *words, *command[1:], "--keep", "id", "--jobs", 1)
@@ -244,7 +244,7 @@ def test_evaluate_scores_as_the_library_does(model, folder, run, monkeypatch):
     distribution = loaded.predict_distribution(X)
     joint = rows[names].to_numpy()
     for piece in (4_000_000, 512 * 7):
-        monkeypatch.setattr(commands, "PIECE", piece)
+        monkeypatch.setattr(output, "NUMBERS_AT_ONCE", piece)
         code, said, complaint = run("evaluate", folder / f"{model}.dgbm", folder / "test.csv", "--json", "--jobs", 1)
         assert (code, complaint) == (0, "")
         found = json.loads(said)
@@ -258,15 +258,13 @@ def test_evaluate_scores_as_the_library_does(model, folder, run, monkeypatch):
                 rows[name].to_numpy(),
             )
             np.testing.assert_allclose(scores["crps"], own.crps(y).mean())
-            np.testing.assert_allclose(scores["skill"], diffgbm.metrics.scores.crpss(own, y, y))
+            np.testing.assert_allclose(scores["skill"], diffgbm.metrics.crpss(own, y, y))
             np.testing.assert_allclose(scores["rmse"], np.sqrt(np.mean((own.mean() - y) ** 2)))
             np.testing.assert_allclose(scores["mae"], np.abs(own.median() - y).mean())
-            np.testing.assert_allclose(scores["pit_p"], diffgbm.metrics.scores.pit_ks(own, y).pvalue)
+            np.testing.assert_allclose(scores["pit_p"], diffgbm.metrics.pit_ks(own, y).pvalue)
             for level in (0.5, 0.8, 0.9, 0.95):
-                np.testing.assert_allclose(
-                    scores[f"coverage_{level:g}"], diffgbm.metrics.scores.coverage(own, y, level)
-                )
-                np.testing.assert_allclose(scores[f"width_{level:g}"], diffgbm.metrics.scores.width(own, level))
+                np.testing.assert_allclose(scores[f"coverage_{level:g}"], diffgbm.metrics.coverage(own, y, level))
+                np.testing.assert_allclose(scores[f"width_{level:g}"], diffgbm.metrics.width(own, level))
     code, said, _ = run("evaluate", folder / f"{model}.dgbm", folder / "test.csv", "--jobs", 1)
     assert all(word in said for word in ("60 rows", "crps", "coverage_0.95", *names))
 

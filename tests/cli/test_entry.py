@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from diffgbm import DiffGBM
-from diffgbm.cli import commands
+from diffgbm.cli import commands, output
 from diffgbm.cli import entry as cli
 from diffgbm.persistence import files as persistence
 from tests.cli.test_commands import SETTINGS, folder, houses, run  # noqa: F401  # fixtures
@@ -74,7 +74,7 @@ MISTAKES = [
     (changed(TUNE, more=("--set", "leaves=3")), "--set must be one of .*; got 'leaves'"),
     (changed(TUNE, more=("--set", "num_leaves=many")), "All 2 trials failed; .* num_leaves must be an integer >= 2"),
     (changed(TUNE, more=("--storage", "{out}/nowhere/s.db")), r"there is no folder '.*nowhere'"),
-    (changed(TUNE, more=("--storage", "{in}/houses.csv")), r"houses\.csv cannot be used to store a search"),
+    (changed(TUNE, more=("--storage", "{in}/test.csv")), r"test\.csv cannot be used to store a search"),
     (changed(PREDICT, one="{in}/two.txt"), r"There is no model file '.*two\.txt'"),
     (changed(PREDICT, one="{in}/houses.csv"), r"houses\.csv is not a model file"),
     (changed(PREDICT, tomorrow="{in}/none.csv"), r"none\.csv: there is no such file"),
@@ -157,7 +157,7 @@ def test_a_table_that_cannot_be_predicted_is_named(command, content, message, re
         ("a,y\n1,2\n2,inf\n", "target 'y' is missing or infinite in row 2"),
         ("a,y\n1,2\n2,red\n", "column 'y' must hold numbers; it holds string"),
         ("a,y\n1,2\n2\n", "line 3 has 1 values where 2 are expected"),
-        ("y\n1\n2\n", "no columns are left to learn from"),
+        ("y\n1\n2\n", "no feature columns left"),
         ("a,y\n", "there are no rows"),
         ("a,y\n1,2\n", "."),
     ],
@@ -181,7 +181,7 @@ def test_columns_of_other_types_are_refused(refused, tmp_path):
 
 
 def test_a_missing_target_is_named_by_its_row_in_the_whole_table(refused, tmp_path, monkeypatch):
-    monkeypatch.setattr(commands, "PIECE", 256 * 4)
+    monkeypatch.setattr(output, "NUMBERS_AT_ONCE", 256 * 4)
     (tmp_path / "in.in").mkdir()
     table = houses(20)
     table.loc[13, "price"] = np.nan
@@ -214,7 +214,7 @@ def test_a_column_to_keep_does_not_hide_a_prediction(refused, tmp_path):
     (tmp_path / "in.in").mkdir()
     houses(5).assign(mean=1.0).to_csv(tmp_path / "in.in" / "t.csv", index=False)
     words = changed(PREDICT, tomorrow="{out}/in.in/t.csv", more=("--keep", "mean"))
-    refused(words, "--keep: the output has a column 'mean' of its own")
+    refused(words, "--keep: the output already has a column .mean.")
 
 
 @pytest.mark.parametrize("error", [ValueError("too bad"), OSError(28, "No space left on device"), KeyboardInterrupt()])
@@ -225,7 +225,7 @@ def test_output_is_whole_or_not_at_all(ending, old, error, folder, run, tmp_path
     out = tmp_path / f"o.{ending}"
     if old:
         out.write_bytes(old)
-    monkeypatch.setattr(commands, "PIECE", 256 * 10)
+    monkeypatch.setattr(output, "NUMBERS_AT_ONCE", 256 * 10)
     calls = []
     distribution = DiffGBM.predict_distribution
 

@@ -13,7 +13,7 @@ import pytest
 
 import diffgbm
 from diffgbm import DiffGBM
-from diffgbm.cli import commands
+from diffgbm.cli import commands, output
 from diffgbm.tuning.studies import open_study
 from tests.cli.test_commands import SETTINGS, folder, houses, installed, read, run  # noqa: F401  # fixtures
 
@@ -37,7 +37,7 @@ def test_the_installed_command_tunes(folder, tmp_path):  # noqa: F811
     assert re.search(r"2 trials\n|2 trials +\n", done.stdout)
     assert re.search(r"CRPS \(lower is better\) +│ [\d.]+ +│ [\d.]+ ", done.stdout)
     assert re.search(r"learning_rate +│ [\d.e-]+ +│ 0\.1 ", done.stdout)
-    assert re.search(r"m\.dgbm: learned price from 200 rows and 4 columns in .* s \(.* MB\)\.\n$", done.stdout)
+    assert re.search(r"m\.dgbm: fitted price to 200 rows and 4 columns in .* s \(.* MB\)\.\n$", done.stdout)
     assert [p.name for p in tmp_path.iterdir()] == ["m.dgbm"]
 
 
@@ -91,11 +91,11 @@ def test_a_default_that_is_better_is_said_to_be(folder, tmp_path, run, monkeypat
     usual = {"num_leaves": 31, "max_bin": 255, "pf_ode": True}
     text = commands.comparison({**found, "default_crps": 1.0, "kept": "default"}, usual)
     assert "3 trials, 1 failed" in text
-    assert "are better than all that were tried" in text
+    assert "No trial is better" in text
     assert re.search(r"num_leaves +│ 63 +│ 31 ", text)
     assert re.search(r"pf_ode +│ null +│ true ", text)
     assert "max_bin" not in text
-    assert "better than all" not in commands.comparison({**found, "default_crps": 3.0, "kept": "found"}, usual)
+    assert "No trial is better" not in commands.comparison({**found, "default_crps": 3.0, "kept": "found"}, usual)
 
 
 def test_minutes_limit_a_search(folder, tmp_path, run, monkeypatch):  # noqa: F811
@@ -243,7 +243,7 @@ def test_every_kind_of_model_is_predicted_with(other, folder, tmp_path, run, mon
     X = rows(houses(40, 1))
     distribution = model.predict_distribution(X)
     for piece in (4_000_000, 256 * 7):
-        monkeypatch.setattr(commands, "PIECE", piece)
+        monkeypatch.setattr(output, "NUMBERS_AT_ONCE", piece)
         code, _, complaint = run("predict", path, folder / "tomorrow.csv", "-o", tmp_path / "o.parquet", *words)
         assert (code, complaint) == (0, "")
         found = read(tmp_path / "o.parquet")
@@ -258,7 +258,7 @@ def test_every_kind_of_model_is_predicted_with(other, folder, tmp_path, run, mon
 def test_every_kind_of_model_is_sampled(other, folder, tmp_path, run, monkeypatch):  # noqa: F811
     path, model = other
     for name, piece in (("whole", 4_000_000), ("pieces", 3 * 7)):
-        monkeypatch.setattr(commands, "PIECE", piece)
+        monkeypatch.setattr(output, "NUMBERS_AT_ONCE", piece)
         words = ("-n", 3, "--seed", 2, "--jobs", 1, "-o", tmp_path / f"{name}.parquet")
         assert run("sample", path, folder / "tomorrow.csv", *words)[0] == 0
     X = rows(houses(40, 1))

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from diffgbm import DiffGBM, JointDistribution, PredictiveDistribution
-from diffgbm.estimators import diffgbm as estimator_module
+from diffgbm.estimators import base
 from tests.conftest import tiny, toy
 from tests.exact import ks_limit
 
@@ -123,7 +123,7 @@ def test_independent_of_the_batch_for_two_responses(joint_model):
 def test_independent_of_the_blocks(model, monkeypatch, size):
     whole, nll = answers(model, X_TEST, Y_TEST), model.compute_nll(X_TEST, Y_TEST)
     shared = model.predict_cdf(X_TEST, [[0.0, 1.0]])
-    monkeypatch.setattr(estimator_module, "_DISTRIBUTION_ROWS", size)
+    monkeypatch.setattr(base, "ROWS_AT_ONCE", size)
     for part, full in zip(answers(model, X_TEST, Y_TEST), whole, strict=True):
         np.testing.assert_array_equal(part, full)
     assert model.compute_nll(X_TEST, Y_TEST) == pytest.approx(nll, rel=1e-12)
@@ -135,7 +135,7 @@ def test_independent_of_the_blocks_for_two_responses(joint_model, monkeypatch, s
     X, y = toy(25, d=2, seed=5)
     whole, nll = answers(joint_model, X, y), joint_model.compute_nll(X, y)
     shared = joint_model.predict_cdf(X, [0.0, 1.0])
-    monkeypatch.setattr(estimator_module, "_DISTRIBUTION_ROWS", size)
+    monkeypatch.setattr(base, "ROWS_AT_ONCE", size)
     for part, full in zip(answers(joint_model, X, y), whole, strict=True):
         np.testing.assert_array_equal(part, full)
     assert joint_model.compute_nll(X, y) == pytest.approx(nll, rel=1e-12)
@@ -151,7 +151,7 @@ def test_independent_of_the_blocks_for_two_responses(joint_model, monkeypatch, s
     ids=["dates", "multi"],
 )
 def test_blocks_keep_the_index(flow_model, two_responses, monkeypatch, index):
-    monkeypatch.setattr(estimator_module, "_DISTRIBUTION_ROWS", 7)
+    monkeypatch.setattr(base, "ROWS_AT_ONCE", 7)
     frame = pd.DataFrame(X_TEST, index=index)
     for model in (flow_model, two_responses):
         distribution = model.predict_distribution(frame)
@@ -162,7 +162,7 @@ def test_blocks_keep_the_index(flow_model, two_responses, monkeypatch, index):
 
 @pytest.mark.parametrize("size", [2, 8192])
 def test_observations_of_another_length_are_refused(flow_model, two_responses, monkeypatch, size):
-    monkeypatch.setattr(estimator_module, "_DISTRIBUTION_ROWS", size)
+    monkeypatch.setattr(base, "ROWS_AT_ONCE", size)
     X, y = toy(5)
     _, y2 = toy(5, d=2)
     for wrong in (np.concatenate([y, y]), y[:4], y[:2]):

@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.base import BaseEstimator, clone
 
 from diffgbm import ConformalDiffGBM, PredictiveDistribution, metrics
-from diffgbm.estimators.conformal import conformal_offset, recalibrated
+from diffgbm.estimators.calibration import conformal_offset, recalibrated
 from tests.conftest import tiny, toy
 
 Z = stats.norm.ppf((np.arange(64) + 0.5) / 64)
@@ -153,7 +153,7 @@ def test_without_groups_a_category_is_not():
     assert covered[0.8][2.0].mean() < 0.7
 
 
-@pytest.mark.parametrize("column", ["spread", 0])
+@pytest.mark.parametrize("column", ["interquartile_range", 0])
 def test_a_number_is_covered_in_each_of_its_groups(column):
     """The law's spread does not follow the noise here: it must be corrected by group."""
 
@@ -338,7 +338,7 @@ def tables():
     return pandas, pl.DataFrame({"x": X[:, 0], "shop": shop}), y
 
 
-@pytest.mark.parametrize("groups", [None, "spread", "shop", "x", 1])
+@pytest.mark.parametrize("groups", [None, "interquartile_range", "shop", "x", 1])
 @pytest.mark.parametrize("method", ["split", "cv"])
 def test_pandas_and_polars(tables, method, groups):
     pandas, polars, y = tables
@@ -396,7 +396,7 @@ def test_missing_values_are_a_group(tables):
 def test_a_category_never_seen(tables):
     pandas, _, y = tables
     model = ConformalDiffGBM(Wrong(), groups="shop", seed=0).fit(pandas, y)
-    with pytest.raises(ValueError, match="'shop' has values that calibration never saw"):
+    with pytest.raises(ValueError, match="'shop' has values that no calibration row has"):
         model.predict_interval(pandas.assign(shop="south"))
 
 
@@ -411,7 +411,9 @@ def test_weights_go_with_their_rows():
 
 
 def test_parameters():
-    model = ConformalDiffGBM(Wrong(0.5), method="cv", cv=3, groups="spread", n_groups=2, recalibrate=True, seed=1)
+    model = ConformalDiffGBM(
+        Wrong(0.5), method="cv", cv=3, groups="interquartile_range", n_groups=2, recalibrate=True, seed=1
+    )
     params = model.get_params()
     assert (params["method"], params["cv"], params["estimator__factor"]) == ("cv", 3, 0.5)
     copy = clone(model)
@@ -462,7 +464,9 @@ def test_diffgbm_end_to_end(method, recipe):
     X_new, y_new = toy(600, seed=1)
     params = {"n_steps": 10} if recipe == "default" else {}
     estimator = tiny(recipe, **params)
-    model = ConformalDiffGBM(estimator, method=method, cv=3, groups="spread", n_groups=2, recalibrate=True, seed=0)
+    model = ConformalDiffGBM(
+        estimator, method=method, cv=3, groups="interquartile_range", n_groups=2, recalibrate=True, seed=0
+    )
     frame = pd.DataFrame(X_new, columns=["a", "b", "c"], index=np.arange(600) + 7)
     model.fit(pd.DataFrame(X, columns=["a", "b", "c"]), pd.Series(y, name="price"))
     interval = model.predict_interval(frame, 0.9)

@@ -331,7 +331,7 @@ def test_a_file_that_is_no_study_is_named(tmp_path):
     [
         ({"space": "cake"}, "space must be one of 'score_flex', 'flow', .*; got 'cake'"),
         ({"n_trials": 0}, "n_trials must be an integer >= 1"),
-        ({"n_trials": None}, "n_trials or timeout must be given"),
+        ({"n_trials": None}, "set n_trials or timeout"),
         ({"timeout": 0.0}, "timeout must be a number of seconds > 0"),
         ({"n_samples": 1}, "n_samples must be an integer >= 2"),
         ({"seed": -1}, "seed must be an integer >= 0"),

@@ -17,7 +17,7 @@ CHILD = """
 import json, resource, sys
 from pathlib import Path
 from diffgbm import load
-from diffgbm.persistence import estimators, _forest_kernels
+from diffgbm.persistence import _forest_kernels
 held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 limit = held + {memory}
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

@@ -1,4 +1,4 @@
-"""Model files: exact, small, whole or not at all, and nothing else is ever taken for one."""
+"""Model files: exact, small, written whole or not at all, and refused if they are of a later version."""
 
 import copy
 import json
@@ -15,30 +15,21 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import diffgbm
 from diffgbm import DiffGBM, DiffGBMWarning, ModelFileError, load
 from diffgbm.cli.entry import main
 from diffgbm.engine.stored import StoredBooster
-from diffgbm.persistence import files as persistence
+from diffgbm.persistence.archive import unpack
 from tests.conftest import tiny, toy
+from tests.persistence.altered_files import altered
+from tests.persistence.fixture_models import FIXTURES, NAMES, frame, path_of, predictions, rows_of
 
-DATA = Path(__file__).parents[1] / "fixtures"
+KINDS = (
+    *("flow", "published", "score_plus", "mean_scale", "interpolant", "early stopping", "slow engine", "random forest"),
+    *("two responses", "constant", "frame", "polars", "missing and categories", "weights"),
+)
+
+
 LINEAR = {"extra_lightgbm_params": {"linear_tree": True}}
-
-
-def frame(n: int = 120) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Numbers with holes, text and integer categories; two responses."""
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(
-        {
-            "size": np.where(rng.uniform(size=n) < 0.1, np.nan, rng.uniform(size=n)),
-            "town": pd.Categorical(rng.choice(["Zürich", "Århus", "a,b"], n)),
-            "rooms": pd.Categorical(rng.integers(1, 4, n)),
-        }
-    )
-    level = X["size"].fillna(0.5) + X["town"].cat.codes
-    y = pd.DataFrame({"price": level + rng.normal(size=n), "days": 3.0 * level + rng.normal(size=n)})
-    return X, y
 
 
 def fitted(name: str) -> tuple[DiffGBM, object]:
@@ -75,17 +66,12 @@ def fitted(name: str) -> tuple[DiffGBM, object]:
     return tiny(recipe, **params).fit(X, np.ones(len(X)) if name == "constant" else y), X[:20]
 
 
-KINDS = (
-    *("flow", "published", "score_plus", "mean_scale", "interpolant", "early stopping", "slow engine", "random forest"),
-    *("two responses", "constant", "frame", "polars", "missing and categories", "weights"),
-)
-
-
-@pytest.fixture
-def file(flow_model, tmp_path):
-    path = tmp_path / "model.dgbm"
-    flow_model.save(path)
-    return path
+def test_a_loaded_model_can_be_pickled_copied_and_refitted_and_its_threads_set(file, flow_model):
+    X, y = toy()
+    expected = flow_model.sample(X[:5], 3, seed=0)
+    for again in (pickle.loads(pickle.dumps(load(file))), copy.deepcopy(load(file)), load(file).set_params(n_jobs=2)):
+        np.testing.assert_array_equal(again.sample(X[:5], 3, seed=0), expected)
+    np.testing.assert_array_equal(load(file).fit(X, y).sample(X[:5], 3, seed=0), expected)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -131,7 +117,7 @@ def test_linear_trees_are_kept_and_predicted_by_lightgbm(tmp_path):
     np.testing.assert_array_equal(loaded.sample(X[:5], 4, seed=0), model.sample(X[:5], 4, seed=0))
 
 
-def test_boosters_are_lightgbms_own_when_asked_for(file, flow_model):
+def test_boosters_become_lightgbm_boosters_on_request(file, flow_model):
     loaded = load(file)
     assert all(isinstance(booster, StoredBooster) for booster in loaded.model_.boosters)
     assert all(isinstance(booster, lgb.Booster) for booster in loaded.boosters_)
@@ -139,14 +125,6 @@ def test_boosters_are_lightgbms_own_when_asked_for(file, flow_model):
     np.testing.assert_array_equal(loaded.boosters_[0].predict(Z), flow_model.boosters_[0].predict(Z))
     importance = loaded.boosters_[0].feature_importance("gain")
     np.testing.assert_allclose(importance, flow_model.boosters_[0].feature_importance("gain"), rtol=1e-4)
-
-
-def test_a_loaded_model_can_be_pickled_copied_refitted_and_told_its_threads(file, flow_model):
-    X, y = toy()
-    expected = flow_model.sample(X[:5], 3, seed=0)
-    for again in (pickle.loads(pickle.dumps(load(file))), copy.deepcopy(load(file)), load(file).set_params(n_jobs=2)):
-        np.testing.assert_array_equal(again.sample(X[:5], 3, seed=0), expected)
-    np.testing.assert_array_equal(load(file).fit(X, y).sample(X[:5], 3, seed=0), expected)
 
 
 def test_loading_another_process_gives_the_same_samples(file, flow_model, tmp_path):
@@ -166,22 +144,10 @@ def test_the_file_is_small_and_the_same_each_time(file, flow_model, tmp_path):
     flow_model.save(tmp_path / "again.dgbm")
     assert (tmp_path / "again.dgbm").read_bytes() == file.read_bytes()
     assert 2 * file.stat().st_size < len(pickle.dumps(flow_model))
-    assert b"pickle" not in b"".join(persistence.unpack(file.read_bytes()).values())
+    assert b"pickle" not in b"".join(unpack(file.read_bytes()).values())
 
 
-@pytest.mark.parametrize("name", ["mean_scale", "frame"])
-def test_a_file_of_the_first_version_still_loads(name):
-    """The fixtures were written before there was a second version, and are never written again."""
-    model = load(DATA / f"version1_{name}.dgbm")
-    stored = json.loads((DATA / f"version1_{name}.json").read_text())
-    X = frame(6)[0] if name == "frame" else np.array(stored["X"])
-    np.testing.assert_allclose(model.sample(X, 3, seed=1), stored["samples"], rtol=1e-12)
-    np.testing.assert_allclose(
-        model.predict_distribution(X).quantile([0.05, 0.5, 0.95]), stored["quantiles"], rtol=1e-12
-    )
-
-
-@pytest.mark.parametrize("path", sorted(DATA.glob("*.dgbm")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.dgbm")), ids=lambda path: path.stem)
 def test_the_command_line_reads_every_kind(path, capsys):
     with pytest.raises(SystemExit) as done:
         main(["inspect", "--json", str(path)])
@@ -192,7 +158,7 @@ def test_the_command_line_reads_every_kind(path, capsys):
     assert sum(found["trees"]) > 0
 
 
-def test_what_a_file_cannot_hold_is_refused_before_anything_is_written(tmp_path):
+def test_unsupported_values_are_refused_before_anything_is_written(tmp_path):
     X, y = toy()
     model = tiny("flow", extra_lightgbm_params={"verbosity": -1, "callbacks": print}, n_estimators=1)
     with pytest.raises(Exception, match="fitted"):
@@ -204,13 +170,6 @@ def test_what_a_file_cannot_hold_is_refused_before_anything_is_written(tmp_path)
     with pytest.raises(TypeError, match=r"features\.levels\[1\]\[0\] is a Timestamp"):
         tiny("flow").fit(dates, y).save(tmp_path / "m.dgbm")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_categories_that_json_has_no_word_for_are_refused(tmp_path):
-    X, y = toy()
-    pairs = pd.DataFrame({"x": X[:, 0], "c": pd.Categorical([(1, 2), (3, 4)] * 60)})
-    with pytest.raises(TypeError, match=r"column 1 has the category \(1, 2\)"):
-        tiny("flow").fit(pairs, y).save(tmp_path / "m.dgbm")
 
 
 @pytest.mark.parametrize("old", [None, b"what was there"])
@@ -233,7 +192,7 @@ def test_an_interrupted_write_leaves_nothing_or_the_old_file(where, old, flow_mo
     assert [p.read_bytes() for p in tmp_path.iterdir()] == ([old] if old else [])
 
 
-def test_a_process_killed_while_it_writes_leaves_the_old_file(file, tmp_path):
+def test_a_process_killed_while_writing_leaves_the_old_file(file, tmp_path):
     before = file.read_bytes()
     code = (
         "import os, sys, diffgbm; from pathlib import Path\n"
@@ -256,7 +215,7 @@ def test_the_file_is_readable_as_any_other_and_links_are_followed(flow_model, tm
     assert stat.S_IMODE((tmp_path / "real" / "m.dgbm").stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
 
 
-def test_a_place_that_is_none_is_named(flow_model, tmp_path):
+def test_a_missing_folder_is_named(flow_model, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere"):
         flow_model.save(tmp_path / "nowhere" / "m.dgbm")
     with pytest.raises(IsADirectoryError, match="is a folder"):
@@ -274,6 +233,21 @@ def test_damaged_text_never_reaches_lightgbm(file, monkeypatch):
     assert np.isfinite(load(file).sample(X, 2, seed=0)).all()
 
 
-def test_version_is_exported():
-    assert diffgbm.load is load
-    assert issubclass(ModelFileError, ValueError)
+@pytest.mark.parametrize("found", [2, 999, 0, -1, "1", 1.0, True, None])
+def test_a_file_of_a_later_version_names_it(file, found):
+    path = altered(file, lambda manifest, entries: manifest.update(version=found))
+    with pytest.raises(ModelFileError, match=r"format version .*; this diffgbm \(.*\) reads versions up to 1"):
+        load(path)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_of_version_1_still_loads(name):
+    path = path_of(name)
+    assert path.name.startswith("version1_")
+    assert path.stat().st_size < 60_000
+    expected = json.loads(path.with_suffix(".json").read_text())
+    found = predictions(load(path), rows_of(name))
+    assert found.pop("class") == expected.pop("class")
+    assert found.keys() == expected.keys()
+    for key, values in expected.items():
+        np.testing.assert_allclose(found[key], values, rtol=1e-9, atol=1e-12)

@@ -1,4 +1,4 @@
-"""The command ``diffgbm``: runs a command and turns whatever the user can mend into one line and exit code 2."""
+"""The entry point ``diffgbm``: runs a command; errors the user can fix become one line and exit code 2."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from lightgbm.basic import LightGBMError
 
 from diffgbm._util.errors import DiffGBMWarning
 
-MENDABLE = (ValueError, TypeError, OSError, ImportError, MemoryError, LightGBMError)
-"""What a wrong file, table, option or installation raises."""
+USER_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError, LightGBMError)
+"""Errors of a wrong file, table, option or installation."""
 
 INTERRUPTED = 130
-"""Exit code of a program that was told to stop."""
+"""Exit code after an interruption."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its exit code."""
     with warnings.catch_warnings():
         show = warnings.showwarning
-        said: set[str] = set()
+        shown: set[str] = set()
 
         def show_one_line(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
             if issubclass(category, DiffGBMWarning):
-                if (text := _one_line(message)) not in said:  # once, and not for each of many models
+                if (text := _one_line(message)) not in shown:  # once, not for each of many models
                     print(f"diffgbm: warning: {text}", file=sys.stderr)
-                said.add(text)
+                shown.add(text)
             else:
                 show(message, category, *where, **more)
 
@@ -37,26 +37,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        # imported here: without typer the message says what to install
         from diffgbm.cli.commands import app
 
-        code = int(app(given or ["--help"], prog_name="diffgbm", standalone_mode=False) or 0)
-        return _complain("interrupted", code) if code == INTERRUPTED else code
-    except MENDABLE as error:
-        return _complain(str(error) or type(error).__name__, 2)
+        code = int(app(words or ["--help"], prog_name="diffgbm", standalone_mode=False) or 0)
+        return _print_error("interrupted", code) if code == INTERRUPTED else code
+    except USER_ERRORS as error:
+        return _print_error(str(error) or type(error).__name__, 2)
     except KeyboardInterrupt:
-        return _complain("interrupted", INTERRUPTED)
+        return _print_error("interrupted", INTERRUPTED)
     except Exception as error:
-        # typer's own: a wrong option or an interruption; its classes are not to be had where it is missing
+        # typer's errors: a wrong option or an interruption; without typer their classes do not exist
         if hasattr(error, "format_message"):
-            return _complain(error.format_message(), 2)
+            return _print_error(error.format_message(), 2)
         if type(error).__name__ == "Abort":
-            return _complain("interrupted", INTERRUPTED)
+            return _print_error("interrupted", INTERRUPTED)
         raise
 
 
-def _complain(message: str, code: int) -> int:
+def _print_error(message: str, code: int) -> int:
     print(f"diffgbm: {_one_line(message)}", file=sys.stderr)
     return code
 

@@ -1,4 +1,4 @@
-"""What is typed after a command, as values; whatever cannot be one is refused in a line that names the option."""
+"""Values of command-line options; an invalid one raises an error that names the option."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from diffgbm.estimators.diffgbm import DiffGBM
 RECIPES: dict[str, Callable[..., DiffGBM]] = {
     name.replace("_plus", "+"): partial(DiffGBM, **arguments) for name, arguments in NAMED.items()
 }
-USUAL = "flow"
-"""The recipe of ``fit`` if none is named."""
+DEFAULT_RECIPE = "flow"
+"""The recipe of ``fit`` without --recipe."""
 
 
 def quantile_levels(text: str) -> list[float]:
@@ -35,7 +35,7 @@ def quantile_levels(text: str) -> list[float]:
 
 def settings(options: Sequence[str], estimator: type[DiffGBM] | type[AutoDiffGBM] = DiffGBM) -> dict[str, Any]:
     """Read ``name=value`` pairs: arguments of the estimator, with numbers, true, false, null or text as values."""
-    found = {}
+    arguments = {}
     for option in options:
         name, equals, text = option.partition("=")
         if not equals:
@@ -44,12 +44,12 @@ def settings(options: Sequence[str], estimator: type[DiffGBM] | type[AutoDiffGBM
             value = json.loads(text)
         except ValueError:
             value = text
-        found[known("--set", name, estimator().get_params(deep=False))] = value
-    return found
+        arguments[known("--set", name, estimator().get_params(deep=False))] = value
+    return arguments
 
 
 def seconds(option: str, value: float | None, unit: float = 1.0) -> float | None:
-    """Return a positive number of units in seconds, or ``None`` if none was given."""
+    """Return a positive number of units in seconds; ``None`` stays ``None``."""
     if value is None:
         return None
     if not (value > 0.0 and math.isfinite(value)):
@@ -67,12 +67,12 @@ def estimator_of(
     jobs: int,
     verbose: int,
 ) -> DiffGBM | AutoDiffGBM:
-    """Return the estimator that ``fit`` is to train: one recipe, or a search for the best model within a time."""
+    """Return the estimator that ``fit`` trains: one recipe, or an automatic search within a time limit."""
     common = {"seed": check_count("--seed", seed, 0), "n_jobs": jobs, "verbose": verbose}
     limit = seconds("--time-limit", time_limit)
     if preset is None and limit is None:
-        return choose("--recipe", recipe or USUAL, RECIPES)(**{**common, **settings(options)})
+        return choose("--recipe", recipe or DEFAULT_RECIPE, RECIPES)(**{**common, **settings(options)})
     if recipe is not None:
-        raise TableFileError("--recipe names a model; --preset and --time-limit look for the best: give one or other.")
-    search = {"preset": known("--preset", preset or "balanced", tuple(PRESETS)), "time_limit": limit}
+        raise TableFileError("--recipe names a model; --preset and --time-limit search for one: use one or the other.")
+    search = {"preset": known("--preset", preset or "balanced", PRESETS), "time_limit": limit}
     return AutoDiffGBM(**{**common, **search, **settings(options, AutoDiffGBM)})

@@ -146,7 +146,7 @@ class DaskDiffGBM(DiffGBM):
         r""":math:`P(Y \le y \mid x)`, lazily, at one value or at those of a collection in the partitions of ``X``."""
         if is_array(y) or is_frame(y):
             return self._call("predict_cdf", X, y=y)
-        if np.ndim(y) and np.size(y) != len(self._response_names()):
+        if np.ndim(y) and np.size(y) != len(self.response_names()):
             raise TypeError("predict_cdf: a value for each row must be a Dask collection, partitioned as X is.")
         return self._call("predict_cdf", X, {"y": np.asarray(y)})
 

@@ -1,4 +1,4 @@
-"""What a model asks of a table's columns: text becomes categories, dates are refused, targets must be numbers."""
+"""Columns of table files: text features become categories, dates are refused, targets must be numbers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 
 from diffgbm._util.optional import need
 from diffgbm._util.types import Array
+from diffgbm.data.features import FeatureTable
 from diffgbm.data.table_files import TableFileError, column_names, read_pieces, read_table
-from diffgbm.estimators.loaded import Model, members
 
 ROWS_AT_ONCE = 100_000
-"""Rows of a table that is read whole, piece by piece."""
+"""Rows of a block when a whole table is read block by block."""
 
 
 def training_table(path: Path, targets: Sequence[str], drop: Sequence[str]) -> tuple[Any, Any]:
-    """Read a table for training: the features, and the targets as a named series or, if several, a table."""
+    """Read a table for training: the features, and the target as a named series (several targets as a table)."""
     names = column_names(path)
     require(path, names, [*targets, *drop])
     if len(set(targets)) < len(targets):
@@ -28,7 +28,7 @@ def training_table(path: Path, targets: Sequence[str], drop: Sequence[str]) -> t
         raise TableFileError(f"--drop: {sorted(both)[0]!r} is a target.")
     features = [name for name in names if name not in {*targets, *drop}]
     if not features:
-        raise TableFileError(f"{path}: no columns are left to learn from.")
+        raise TableFileError(f"{path}: there are no feature columns left.")
     whole = read_table(path, [*features, *targets])
     if len(whole) == 0:
         raise TableFileError(f"{path}: there are no rows.")
@@ -41,7 +41,7 @@ def training_table(path: Path, targets: Sequence[str], drop: Sequence[str]) -> t
 
 
 def _feature(path: Path, name: str, column: Any) -> Any:
-    """Prepare a feature for training."""
+    """Convert a feature for training."""
     arrow = need("pyarrow")
     types = arrow.types
     kind = column.type
@@ -56,7 +56,7 @@ def _feature(path: Path, name: str, column: Any) -> Any:
 
 
 def is_text(kind: Any) -> bool:
-    """Whether a column of this type holds text, plain or as a dictionary."""
+    """Whether a column of this type holds text, plain or dictionary-encoded."""
     types = need("pyarrow").types
     kind = kind.value_type if types.is_dictionary(kind) else kind
     is_view = getattr(types, "is_string_view", lambda kind: False)
@@ -64,7 +64,7 @@ def is_text(kind: Any) -> bool:
 
 
 def _numbers(path: Path, name: str, column: Any) -> Any:
-    """Cast a column of numbers, truth values or nothing at all to floats."""
+    """Cast a column of numbers, truth values or nulls to floats."""
     arrow = need("pyarrow")
     types, kind = arrow.types, column.type
     kind = kind.value_type if types.is_dictionary(kind) else kind
@@ -77,7 +77,7 @@ def _numbers(path: Path, name: str, column: Any) -> Any:
 
 
 def target_values(path: Path, name: str, column: Any, before: int = 0) -> Array:
-    """Read a target column; say which row has none, if ``before`` rows came before these."""
+    """Read a target column (n,); an error names the first bad row, counted after ``before`` earlier rows."""
     values: Array = _numbers(path, name, column).to_numpy(zero_copy_only=False).astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
@@ -88,57 +88,68 @@ def target_values(path: Path, name: str, column: Any, before: int = 0) -> Array:
 
 
 def require(path: Path, present: Sequence[str], wanted: Iterable[str]) -> None:
-    """Refuse a table that lacks columns."""
+    """Raise if a table lacks columns."""
     missing = [name for name in wanted if name not in present]
     if missing:
         shown = ", ".join(map(repr, present[:20])) + (", ..." if len(present) > 20 else "")
         raise TableFileError(f"{path}: there is no column {', '.join(map(repr, missing))}; it has {shown}.")
 
 
-def feature_names(model: Model) -> tuple[str, ...]:
-    """Names of the model's columns."""
-    features = members(model)[0].features
+def feature_names(features: FeatureTable) -> tuple[str, ...]:
+    """Return the names of a model's columns; raise if it was fitted to an array."""
     if features.names is None:
-        raise TableFileError("The model was fitted to an array: its columns have no names to find in a table.")
+        raise TableFileError("The model was fitted to an array: its columns have no names to look up in a table.")
     return features.names
 
 
-def pieces(
-    model: Model, path: Path, rows: int, keep: Sequence[str] = (), targets: Sequence[str] = ()
+def table_blocks(
+    features: FeatureTable, path: Path, rows: int, keep: Sequence[str] = (), targets: Sequence[str] = ()
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield pieces of a table: the model's columns as it knows them, and the other columns that were asked for.
+    """Yield blocks of a table: the features as the model reads them, and all columns that were asked for.
 
-    All columns that are needed are there, or there is no first piece.
+    Missing columns raise before the first block.
+
+    Parameters
+    ----------
+    features : FeatureTable
+        The columns that the model was fitted to.
+    path : path
+        The table.
+    rows : int
+        Rows of a block.
+    keep : sequence of str
+        Columns to read unchanged.
+    targets : sequence of str
+        Columns to read as numbers.
     """
-    names = feature_names(model)
+    names = feature_names(features)
     require(path, column_names(path), [*names, *targets, *keep])
-    categories = dict(zip(names, members(model)[0].features.levels, strict=True))
+    categories = dict(zip(names, features.levels, strict=True))
     kinds = {
-        # what is carried over stays as it is written
+        # columns to keep are read as text, so that they stay as they are written
         **dict.fromkeys(keep, "text"),
         **dict.fromkeys(targets, "number"),
         **{name: "text" if _has_text(levels) else "number" for name, levels in categories.items()},
     }
     empty = True
-    for piece in read_pieces(path, list(kinds), kinds, rows):
-        if len(piece) == 0:
+    for block in read_pieces(path, list(kinds), kinds, rows):
+        if len(block) == 0:
             continue
         empty = False
-        X = {name: known_feature(path, name, piece.column(name), levels) for name, levels in categories.items()}
-        yield need("pyarrow").table(X), piece
+        X = {name: known_feature(path, name, block.column(name), levels) for name, levels in categories.items()}
+        yield need("pyarrow").table(X), block
     if empty:
         raise TableFileError(f"{path}: there are no rows.")
 
 
-def observed_table(model: Model, path: Path) -> tuple[Any, Array]:
-    """Read a whole table that holds the targets: the model's columns as it knows them, and the targets (n, d)."""
-    names = members(model)[0].response_names
+def observed_table(features: FeatureTable, targets: Sequence[str], path: Path) -> tuple[Any, Array]:
+    """Read a whole table that holds the targets: the features as the model reads them, and the targets (n, d)."""
     X: list[Any] = []
     y: list[Array] = []
-    for part, piece in pieces(model, path, ROWS_AT_ONCE, targets=names):
+    for features_block, block in table_blocks(features, path, ROWS_AT_ONCE, targets=targets):
         before = sum(len(values) for values in y)
-        y.append(np.column_stack([target_values(path, name, piece.column(name), before) for name in names]))
-        X.append(part)
+        y.append(np.column_stack([target_values(path, name, block.column(name), before) for name in targets]))
+        X.append(features_block)
     return need("pyarrow").concat_tables(X), np.concatenate(y)
 
 
@@ -154,11 +165,11 @@ def _has_text(levels: Any) -> bool:
 
 
 def known_feature(path: Path, name: str, column: Any, levels: Any) -> Any:
-    """Prepare a feature for a model that knows it."""
+    """Convert a feature to the type that the model was fitted to."""
     arrow = need("pyarrow")
     if not _has_text(levels):
         return _numbers(path, name, column)
-    if arrow.types.is_boolean(column.type):  # True, TRUE or true, as the model learned it from text
+    if arrow.types.is_boolean(column.type):  # the training table spelled it True, TRUE or true
         spelling = {level.lower(): level for level in levels if isinstance(level, str)}
         return arrow.array([spelling.get(str(value).lower()) for value in column.to_pylist()], arrow.string())
     return column.cast(arrow.string())

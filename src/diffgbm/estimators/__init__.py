@@ -1,1 +1,1 @@
-"""What a user touches. Estimators arrange; they compute nothing."""
+"""Estimators: the classes that you fit. They call the other rooms; they compute nothing themselves."""

@@ -1,12 +1,11 @@
-"""AutoDiffGBM: the best predictive distribution without a decision of the user's. It arranges; it computes nothing."""
+"""AutoDiffGBM: chooses first-stage models, recipes and sizes by itself, and pools the best."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from diffgbm._util.errors import check_count, known
@@ -15,66 +14,66 @@ from diffgbm._util.types import Array
 from diffgbm.auto.fitting import AutomaticFit, fit_automatically
 from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.presets import PRESETS, Preset
-from diffgbm.data.features import FeatureTable
-from diffgbm.data.frames import row_index
 from diffgbm.data.records import REPEATS
 from diffgbm.distributions import Distribution, PredictiveDistribution
-from diffgbm.estimators.base import DistributionMethods
-from diffgbm.estimators.remembering import RemembersColumns
+from diffgbm.estimators.base import DistributionalRegressor, sample_key
+from diffgbm.fitting.model import FittedModel
+from diffgbm.persistence.arguments import read_arguments, write_arguments
+from diffgbm.persistence.store import Part, Reader, Writer
+from diffgbm.persistence.values import PLAIN, Stored, list_of, mapping, of_type, plain
 
 METRICS = ("crps",)
 _POINTS = 377
-"""Points of a law, shared by the members of the pool and their bags."""
-_DISTRIBUTION_ROWS = 8192
+"""Points of a distribution, divided among the members of the pool and their bags."""
 
 
-class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimator):
-    """Use this if you want good predictive distributions p(y | x) without tuning: the data choose everything.
+class AutoDiffGBM(DistributionalRegressor):
+    """Use this if you want good predictive distributions p(y | x) without tuning: held-out CRPS chooses the settings.
 
-    First-stage models, recipes and sizes are tried on a few rows; the best are trained on all rows in several bags,
-    tried with other samplers, and pooled with the weights that predict unseen rows best. Nothing is judged on rows that
-    it was trained on.
+    First-stage models, recipes and sizes are tried on a few rows. The best are trained on all rows in several bags,
+    tried with other samplers, and pooled with the weights that predict held-out rows best. No candidate is scored on
+    rows it was trained on.
 
     Parameters
     ----------
     time_limit : float, optional
-        Seconds that ``fit`` may take, about. Left out it is the preset's: 30, 150 or 600.
+        Approximate seconds for ``fit``; by default those of the preset: 30, 150 or 600.
     preset : {"fast", "balanced", "best"} or Preset, default="balanced"
-        How much is tried.
+        How many candidates are tried, and how large they are.
     metric : {"crps"}, default="crps"
-        What decides.
+        Score by which candidates are compared.
     discrete : bool or "auto", default="auto"
-        Keep predictions to the values of a response that has few, and within limits at which it piles up: always
-        (True), never (False), or where that lowers the CRPS of unseen rows and leaves the coverage of their intervals
-        as it was. Intervals that end on a value hold all of it and cover more than they say: where they would, "auto"
-        gives each value a thousandth of the distance to the next as room, so that an interval holds it or not as
-        often as it should.
+        Restrict predictions to the values of a response that takes few, and to the limits at which it is censored:
+        always (True), never (False), or if that lowers the held-out CRPS without changing the coverage of intervals
+        ("auto"). An interval that ends on such a value contains all of its probability and over-covers. If so, "auto"
+        widens each value to an atom of a thousandth of the distance to the next, so that intervals attain nominal
+        coverage.
     recalibrate : bool, default=True
-        Correct the laws by their own track record on unseen rows where that brings coverage closer to nominal at no
-        cost in CRPS.
+        Correct the distributions by their held-out PIT values, if that brings coverage closer to nominal without
+        raising the CRPS.
     n_jobs : int, default=-1
         Threads; -1 takes all cores.
     seed : int or None
-        Seed of everything random in ``fit``. The same seed gives the same model unless the time limit cut in.
+        Seed of everything random in ``fit``. The same seed gives the same model, unless the time limit ends the search.
     verbose : int, default=0
-        1 shows what is going on.
+        1 shows progress.
     repeats : {"auto", "together", "independent"}, default="auto"
-        What rows that occur several times are, as in ``DiffGBM``; ``explain()`` says what was found.
+        How rows that occur several times are treated, as in ``DiffGBM``; ``explain()`` says what was found.
 
     Attributes
     ----------
     pool_ : PooledModel
-        Everything that was learned.
+        The fitted pool.
     leaderboard_ : DataFrame, or list of dict without pandas
-        What was tried, on how many rows, and how it scored on rows it had not seen.
+        The candidates, the number of rows they were trained on and their held-out scores.
     weights_ : dict
-        Weights of the pool's members by what they are.
+        Weight of each member of the pool.
     oob_distribution_ : PredictiveDistribution or JointDistribution
-        Laws of the training rows ``oob_rows_``, from bags that have not seen them.
+        Distributions of the training rows ``oob_rows_``, from bags that held them out.
     first_stage_errors_ : dict
-        Out-of-fold root mean squared error of each first-stage model, in units of the response's standard deviation.
+        Out-of-fold root mean squared error of each first-stage model, in standard deviations of the response.
     cut_short_ : bool
-        Whether the time limit left anything out.
+        Whether the time limit ended the search early.
 
     Examples
     --------
@@ -87,6 +86,8 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
     >>> model.predict_interval(X[:3], coverage=0.9).shape
     (3, 2)
     """
+
+    stored_as: ClassVar[str] = "auto"
 
     def __init__(
         self,
@@ -112,14 +113,12 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.target_tags.multi_output = True
         # a time limit may end the search anywhere
         tags.non_deterministic = True
         return tags
 
     def fit(self, X: Any, y: Any, cat_idx: Sequence[int] | None = None, sample_weight: Any = None) -> AutoDiffGBM:
-        """Choose and learn a model of p(y | x).
+        """Search for a model of p(y | x) and fit it.
 
         Parameters
         ----------
@@ -179,7 +178,7 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
         cut_short: bool,
         summary: str,
     ) -> AutoDiffGBM:
-        """Take a pool, and what is told of it, as one's own."""
+        """Set the fitted attributes from a pool and the record of its search."""
         self.pool_ = pool
         self.leaderboard_ = _frame(leaderboard)
         self.weights_, self.first_stage_errors_ = weights, first_stage_errors
@@ -189,29 +188,63 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
         return self
 
     def explain(self) -> str:
-        """Say in two sentences what was chosen and how good it is on unseen rows."""
+        """Summarise in two sentences what was chosen and its held-out score."""
         check_is_fitted(self)
         return self._summary
 
-    def _columns(self) -> FeatureTable:
-        return self.pool_.first.features
+    def fitted_models(self) -> tuple[FittedModel, ...]:
+        """Return the members of the pool."""
+        return self.pool_.members
+
+    def _details(self) -> dict[str, Any]:
+        return {"chosen": self.explain()}
+
+    def to_stored(self, writer: Writer) -> dict[str, Any]:
+        """Return what a model file holds of this estimator: its arguments, its pool and the record of the search."""
+        arguments = write_arguments(self.get_params(deep=False), writer)
+        if not hasattr(self, "pool_"):
+            return {**arguments, "pool": None}
+        board = self.leaderboard_
+        return {
+            **arguments,
+            "pool": writer.put(self.pool_),
+            "leaderboard": plain(board if isinstance(board, list) else board.to_dict("records"), "leaderboard_"),
+            "weights": plain(self.weights_, "weights_"),
+            "first_stage_errors": plain(self.first_stage_errors_, "first_stage_errors_"),
+            "cut_short": bool(self.cut_short_),
+            "summary": self.explain(),
+        }
+
+    @classmethod
+    def from_stored(cls, stored: Stored, reader: Reader) -> Part:
+        """Read an estimator from a model file; every value is checked."""
+        params = read_arguments(stored, reader)
+        if not isinstance(params["preset"], Preset):
+            known("preset", params["preset"], PRESETS)
+        known("metric", params["metric"], METRICS)
+        n_threads(params["n_jobs"])
+        of_type(params, "verbose", int)
+        estimator = cls(**params)
+        pool = reader.maybe(stored["pool"], ("pool",))
+        if pool is None:
+            return Part(estimator)
+        board = list_of(stored, "leaderboard", dict)
+        if not all(isinstance(value, PLAIN) for line in board for value in line.values()):
+            raise TypeError("leaderboard must hold numbers and text")
+        weights, errors = (
+            {k: float(v) for k, v in mapping(stored, name).items()} for name in ("weights", "first_stage_errors")
+        )
+        if list(weights.values()) != pool.value.weights.tolist():
+            raise ValueError("weights must be those of the pool")
+        summary, cut_short = of_type(stored, "summary", str), of_type(stored, "cut_short", bool)
+        return Part(estimator._with_pool(pool.value, board, weights, errors, cut_short, summary))
 
     def _distribution_blocks(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> Iterator[Distribution]:
-        matrix, index = self._encode(X), row_index(X)
+        matrix = self._encode(X)
         n_points = _POINTS if grid == "auto" else check_count("grid", grid, 2)
-        for first in range(0, len(matrix), _DISTRIBUTION_ROWS):
-            rows = slice(first, first + _DISTRIBUTION_ROWS)
-            labels = None if index is None else index[rows]
-            yield self.pool_.distribution(
-                matrix[rows], n_points, labels, n_threads(self.n_jobs), max(verbose, self.verbose)
-            )
-
-    def _response_names(self) -> tuple[str, ...]:
-        return self.pool_.first.response_names
-
-    def predict(self, X: Any) -> Array:
-        """Predict the mean of p(y | x): shape (n,) or (n, d)."""
-        return np.concatenate([distribution.mean() for distribution in self._distribution_blocks(X)])
+        threads, verbose = n_threads(self.n_jobs), max(verbose, self.verbose)
+        for rows, labels in self._blocks(X, matrix):
+            yield self.pool_.distribution(rows, n_points, labels, threads, verbose)
 
     def sample(self, X: Any, n_samples: int, seed: int | None = None, first_row: int = 0) -> Array:
         """Draw samples of y for each row.
@@ -223,9 +256,9 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
         n_samples : int
             Samples for each row.
         seed : int, optional
-            Seed of the samples; ``None`` draws fresh ones.
+            Seed of the samples; ``None`` draws new ones in each call.
         first_row : int
-            Position of the first row in a longer table that is sampled in pieces.
+            Position of the first row in a longer table that is sampled block by block.
 
         Returns
         -------
@@ -233,20 +266,14 @@ class AutoDiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEst
             Samples; two axes if ``y`` was one-dimensional.
         """
         matrix = self._encode(X)
-        check_count("n_samples", n_samples, 1)
-        check_count("first_row", first_row, 0)
-        if seed is not None:
-            check_count("seed", seed, 0)
-        key = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+        key, threads = sample_key(n_samples, seed, first_row), n_threads(self.n_jobs)
         if self.pool_.samples_distribution:
-            distribution = self.pool_.distribution(
-                matrix, _POINTS, threads=n_threads(self.n_jobs), verbose=self.verbose
-            )
+            distribution = self.pool_.distribution(matrix, _POINTS, threads=threads, verbose=self.verbose)
             assert isinstance(distribution, PredictiveDistribution)
             # interpolation between two points also draws values between atoms
             samples = distribution.sample(n_samples, seed, first_row)
             return self.pool_.confined_values(samples.T, self.pool_.jitter(matrix)).T
-        values = self.pool_.sample(matrix, n_samples, key, first_row, n_threads(self.n_jobs), self.verbose)
+        values = self.pool_.sample(matrix, n_samples, key, first_row, threads, self.verbose)
         return self.pool_.first.response.squeeze(values)
 
 

@@ -1,45 +1,86 @@
-"""What every distributional regressor can be asked: one mixin over its predictive laws."""
+"""DistributionalRegressor: what all estimators of the library have in common."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
+from diffgbm._util.errors import check_count, warn
+from diffgbm._util.parallel import n_threads
 from diffgbm._util.types import Array
-from diffgbm.data.frames import frame_like, series_like
+from diffgbm.data.frames import frame_like, row_index, series_like
 from diffgbm.data.response import read_response
 from diffgbm.distributions import Distribution, IntervalKind, concatenate
 from diffgbm.distributions.base import quantile_labels
+from diffgbm.fitting.model import FittedModel
+from diffgbm.persistence.files import write_file
+
+ROWS_AT_ONCE = 8192
+"""Rows whose distributions are held at a time (about 20 MB) by the methods that need a few numbers of each."""
 
 
-class DistributionMethods:
-    """Methods that follow from predictive laws, deterministic and independent of what else is in the batch.
+class DistributionalRegressor(RegressorMixin, BaseEstimator, ABC):
+    """A regressor that predicts the whole distribution p(y | x).
 
-    A subclass yields the laws of blocks of rows, so that nothing here holds more than a block.
+    A subclass implements ``fitted_models``, ``sample`` and ``_distribution_blocks``. All other predictions follow from
+    the predictive distributions. They are deterministic and do not depend on the other rows of the batch.
     """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    # what a subclass implements
+
+    @abstractmethod
+    def fitted_models(self) -> tuple[FittedModel, ...]:
+        """Return the fitted models inside; all of them were fitted to tables with the same columns."""
+
+    @abstractmethod
+    def sample(self, X: Any, n_samples: int, *, seed: int | None = None, first_row: int = 0) -> Array:
+        """Draw samples of y for each row: shape (n_samples, n) or (n_samples, n, d).
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, p)
+            Rows to predict.
+        n_samples : int
+            Samples for each row.
+        seed : int, optional
+            Seed of the samples; ``None`` draws new ones in each call.
+        first_row : int
+            Position of the first row in a longer table that is sampled block by block.
+        """
 
     @abstractmethod
     def _distribution_blocks(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> Iterator[Distribution]:
-        """Yield the laws of consecutive blocks of rows."""
+        """Yield the predictive distributions of consecutive blocks of rows."""
 
-    def _map_distributions(self, X: Any, function: Callable[[Distribution], Array]) -> Array:
-        """Apply ``function`` to each block's laws and join the results along the rows."""
-        return np.concatenate([function(distribution) for distribution in self._distribution_blocks(X)])
+    # predictions
+
+    def predict(self, X: Any) -> Array:
+        """Predict the mean of p(y | x): shape (n,) or (n, d)."""
+        return self._map_distributions(X, lambda distribution: distribution.mean())
 
     def predict_median(self, X: Any) -> Any:
-        """Medians of p(y | x): shape (n,) or (n, d); a Series or a frame if ``X`` is a frame."""
+        """Predict the median of p(y | x): shape (n,) or (n, d); a Series or a frame if ``X`` is a frame."""
         return self._labelled(X, "median", self._map_distributions(X, lambda distribution: distribution.median()))
 
     def predict_std(self, X: Any) -> Any:
-        """Standard deviations of p(y | x): shape (n,) or (n, d); a Series or a frame if ``X`` is a frame."""
+        """Predict the standard deviation of p(y | x): shape (n,) or (n, d); a Series or a frame if ``X`` is a frame."""
         return self._labelled(X, "std", self._map_distributions(X, lambda distribution: distribution.std()))
 
     def predict_quantiles(self, X: Any, alpha: float | Sequence[float] = (0.05, 0.5, 0.95)) -> Any:
-        """Quantiles of p(y | x); they never cross.
+        """Predict quantiles of p(y | x); they never cross.
 
         Parameters
         ----------
@@ -50,15 +91,16 @@ class DistributionMethods:
 
         Returns
         -------
-        ndarray of shape (n, k) or (n, d, k), or a frame with columns ``q0.05``, ... (``name_q0.05`` for several
-        responses) and the rows' labels if ``X`` is a frame
+        ndarray of shape (n, k) or (n, d, k)
+            Quantiles. If ``X`` is a frame: a frame with its row labels and columns ``q0.05``, ...
+            (``name_q0.05`` for several responses).
         """
         levels = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
         values = self._map_distributions(X, lambda distribution: distribution.quantile(levels))
         return self._table(X, values, quantile_labels(levels))
 
     def predict_interval(self, X: Any, coverage: float = 0.9, kind: IntervalKind = "central") -> Any:
-        """Interval that holds ``coverage`` of p(y | x).
+        """Predict the interval that holds ``coverage`` of p(y | x).
 
         Parameters
         ----------
@@ -67,27 +109,27 @@ class DistributionMethods:
         coverage : float
             Probability inside.
         kind : {"central", "highest_density"}
-            Same probability left out on both sides, or the shortest interval.
+            Equal tail probabilities, or the shortest interval.
 
         Returns
         -------
-        ndarray of shape (n, 2) or (n, d, 2), or a frame with columns ``lower`` and ``upper``
+        ndarray of shape (n, 2) or (n, d, 2)
+            Lower and upper ends. If ``X`` is a frame: a frame with columns ``lower`` and ``upper``.
         """
-        return self._table(
-            X,
-            self._map_distributions(X, lambda distribution: distribution.interval(coverage, kind)),
-            ["lower", "upper"],
-        )
+        ends = self._map_distributions(X, lambda distribution: distribution.interval(coverage, kind))
+        return self._table(X, ends, ["lower", "upper"])
 
     def predict_cdf(self, X: Any, y: ArrayLike) -> Any:
-        r""":math:`P(Y \le y \mid x)` at one value, one for each row, or a grid for each row (n, k)."""
+        r"""Predict :math:`P(Y \le y \mid x)` at one value, at one value per row, or at a grid for each row (n, k)."""
         at = np.asarray(y, dtype=np.float64)
-        if at.ndim == 0 or len(at) == 1 or (at.ndim == 1 and len(self._response_names()) > 1):
-            return self._labelled(X, "cdf", self._map_distributions(X, lambda distribution: distribution.cdf(at)))
-        return self._labelled(X, "cdf", self._map_pairs(X, at, lambda distribution, own: distribution.cdf(own)))
+        if at.ndim == 0 or len(at) == 1 or (at.ndim == 1 and len(self.response_names()) > 1):
+            values = self._map_distributions(X, lambda distribution: distribution.cdf(at))
+        else:
+            values = self._map_pairs(X, at, lambda distribution, at_rows: distribution.cdf(at_rows))
+        return self._labelled(X, "cdf", values)
 
     def predict_dist(self, X: Any, **options: Any) -> Distribution:
-        """Return the laws themselves: another name for ``predict_distribution``."""
+        """Return the predictive distributions: another name for ``predict_distribution``."""
         return self.predict_distribution(X, **options)
 
     def predict_distribution(
@@ -98,7 +140,7 @@ class DistributionMethods:
         verbose: bool | int = False,
         grid: int | str = "auto",
     ) -> Distribution:
-        """Return the predictive laws, deterministic and free of sampling error.
+        """Return the predictive distributions, deterministic and free of sampling error.
 
         Parameters
         ----------
@@ -107,43 +149,151 @@ class DistributionMethods:
         n_samples : int, optional
             The released package's name for ``grid``.
         bandwidth : optional
-            Accepted for the released package's sake; the density chooses its own.
+            Ignored; scripts written for the released package may pass it. The density chooses its own bandwidth.
         verbose : bool
             Show a progress bar.
         grid : int or "auto"
-            Points of each law. ``"auto"`` is 256 for deterministic samplers, 233 for stochastic ones and 512 for joint
-            laws. It keeps the distribution function of a scalar law within about 0.015 of the limit of many points.
+            Points of each distribution. ``"auto"`` is 256 for deterministic samplers, 233 for stochastic ones and 512
+            for joint distributions. The distribution function of one response is then within about 0.015 of its limit
+            for many points.
 
         Returns
         -------
         PredictiveDistribution
-            Laws of all rows; a ``JointDistribution`` if ``y`` had two dimensions.
+            Distributions of all rows; a ``JointDistribution`` if ``y`` had two dimensions.
         """
         blocks = list(self._distribution_blocks(X, grid if n_samples is None else n_samples, int(verbose)))
         return concatenate(blocks)
 
+    def interval_of(self, distribution: Distribution, X: Any, coverage: float) -> Array:
+        """Return the intervals of ``predict_interval``, given the distributions of the same rows.
+
+        Parameters
+        ----------
+        distribution : PredictiveDistribution or JointDistribution
+            ``predict_distribution(X)``.
+        X : array-like or frame of shape (n, p)
+            The rows.
+        coverage : float
+            Probability inside.
+
+        Returns
+        -------
+        ndarray of shape (n, 2) or (n, d, 2)
+            Lower and upper ends of the central interval.
+        """
+        return distribution.interval(coverage)
+
+    # scores
+
     def crps(self, X: Any, y: Any) -> Any:
-        """CRPS of each row, exact: shape (n,) or (n, d)."""
-        return self._labelled(
-            X, "crps", self._map_pairs(X, read_response(y)[1], lambda distribution, own: distribution.crps(own))
-        )
+        r"""Compute the CRPS of each row exactly: shape (n,) or (n, d).
+
+        .. math:: \mathrm{CRPS}(F, y) = \int (F(z) - 1\{y \le z\})^2 \, dz
+
+        References
+        ----------
+        Gneiting, T. and Raftery, A. E. (2007). Strictly proper scoring rules, prediction, and estimation. Journal of
+        the American Statistical Association, 102(477), 359-378.
+        """
+        observed = read_response(y)[1]
+        values = self._map_pairs(X, observed, lambda distribution, y_rows: distribution.crps(y_rows))
+        return self._labelled(X, "crps", values)
 
     def compute_nll(
         self, X: Any, y: Any, n_samples: int | None = None, bandwidth: Any = None, verbose: bool | int = False
     ) -> float:
-        """Negative log-likelihood of ``y``, summed over the rows.
+        """Compute the negative log-likelihood of ``y``, summed over the rows.
 
-        ``n_samples``, ``bandwidth`` and ``verbose`` are accepted for the released package's sake.
+        ``n_samples``, ``bandwidth`` and ``verbose`` are ignored; scripts for the released package may pass them.
         """
-        observed = read_response(y)[1]
-        return -float(
-            self._map_pairs(
-                X, observed, lambda distribution, own: distribution.logpdf(distribution.observations(own))
-            ).sum()
-        )
+
+        def log_density(distribution: Any, y_rows: Array) -> Array:
+            values: Array = distribution.logpdf(distribution.observations(y_rows))
+            return values
+
+        return -float(self._map_pairs(X, read_response(y)[1], log_density).sum())
+
+    # facts about the fitted model
+
+    def response_names(self) -> tuple[str, ...]:
+        """Return the names of the responses: those of the training table, or y, y0, y1, ..."""
+        return self.fitted_models()[0].response_names
+
+    def calibration_responses(self) -> Array | None:
+        """Return the responses (m,) that the intervals were calibrated on; ``None`` if they were not calibrated."""
+        return None
+
+    def describe(self) -> dict[str, Any]:
+        """Return what ``diffgbm inspect`` shows: class, targets, columns, recipe, number of trees, ..."""
+        models = self.fitted_models()
+        features = models[0].features
+        names = features.names or tuple(str(j) for j in range(features.n_features))
+        return {
+            "model": type(self).__name__,
+            "targets": list(models[0].response_names),
+            "columns": list(names),
+            "categories": [names[j] for j in features.categorical],
+            "recipe": " & ".join(dict.fromkeys(str(model.recipe) for model in models)),
+            **self._details(),
+            "trees": [rounds for model in models for rounds in model.n_iterations],
+        }
+
+    def _details(self) -> dict[str, Any]:
+        """Facts for ``describe`` that only this class has."""
+        return {}
+
+    def set_threads(self, n_jobs: int | None) -> DistributionalRegressor:
+        """Set the number of threads that predictions use; -1 takes all cores."""
+        n_threads(n_jobs)
+        self.set_params(n_jobs=n_jobs)
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one compressed file, whole or not at all; ``diffgbm.load`` reads it.
+
+        The file holds data only and runs nothing when it is read. A loaded model draws the same samples to the last
+        bit. The file holds everything but the out-of-bag distributions, which belong to the training rows.
+        """
+        check_is_fitted(self)
+        write_file(self, path)
+
+    # columns
+
+    def _remember_columns(self) -> None:
+        """Set ``n_features_in_`` and ``feature_names_in_``, by which scikit-learn knows the columns."""
+        features = self.fitted_models()[0].features
+        self.n_features_in_ = features.n_features
+        if features.names is not None:
+            self.feature_names_in_ = np.array(features.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _encode(self, X: Any) -> Array:
+        """Encode rows as the fitted models expect them: shape (n, p)."""
+        check_is_fitted(self)
+        features, owner = self.fitted_models()[0].features, type(self).__name__
+        if features.names is not None and isinstance(X, np.ndarray):
+            message = f"X does not have valid feature names, but {owner} was fitted with feature names"
+            warn(message, stacklevel=3)
+        return features.encode(X, owner)
+
+    @staticmethod
+    def _blocks(X: Any, matrix: Array) -> Iterator[tuple[Array, Any]]:
+        """Yield blocks of the encoded rows of ``X``, and their row labels if ``X`` is a frame."""
+        index = row_index(X)
+        for first in range(0, len(matrix), ROWS_AT_ONCE):
+            rows = slice(first, first + ROWS_AT_ONCE)
+            yield matrix[rows], None if index is None else index[rows]
+
+    # arrays in, arrays or frames out
+
+    def _map_distributions(self, X: Any, function: Callable[[Distribution], Array]) -> Array:
+        """Apply ``function`` to the distributions of each block and join the results along the rows."""
+        return np.concatenate([function(distribution) for distribution in self._distribution_blocks(X)])
 
     def _map_pairs(self, X: Any, values: Array, function: Callable[[Any, Array], Array]) -> Array:
-        """Apply ``function`` to each block's laws and its own rows of ``values``, and join the results."""
+        """Apply ``function`` to the distributions of each block and the same rows of ``values``; join the results."""
         parts, position = [], 0
         for distribution in self._distribution_blocks(X):
             rows = slice(position, position + len(distribution))
@@ -155,10 +305,10 @@ class DistributionMethods:
         return np.concatenate(parts)
 
     def _labelled(self, X: Any, name: str, values: Array) -> Any:
-        """Return one number for each row as a Series, several responses as a frame, if ``X`` is a frame."""
+        """Return one number per row as a Series, or several responses as a frame, if ``X`` is a frame."""
         if values.ndim == 1:
             return series_like(X, name, values)
-        responses = self._response_names()
+        responses = self.response_names()
         if len(responses) == 1:  # a grid for each row
             return values
         frame = frame_like(X, {f"{r}_{name}": values[:, j] for j, r in enumerate(responses)})
@@ -169,11 +319,16 @@ class DistributionMethods:
         if values.ndim == 2:
             columns = dict(zip(labels, values.T, strict=True))
         else:
-            names = self._response_names()
+            names = self.response_names()
             columns = {f"{n}_{label}": values[:, j, k] for j, n in enumerate(names) for k, label in enumerate(labels)}
         frame = frame_like(X, columns)
         return values if frame is None else frame
 
-    @abstractmethod
-    def _response_names(self) -> tuple[str, ...]:
-        """Names of the responses."""
+
+def sample_key(n_samples: int, seed: int | None, first_row: int) -> int:
+    """Check the arguments of ``sample`` and return the key of its random numbers."""
+    check_count("n_samples", n_samples, 1)
+    check_count("first_row", first_row, 0)
+    if seed is not None:
+        check_count("seed", seed, 0)
+    return int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])

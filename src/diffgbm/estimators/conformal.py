@@ -1,24 +1,26 @@
-r"""Calibration: intervals with a finite-sample guarantee, and laws corrected by their own track record.
+r"""ConformalDiffGBM: intervals with a finite-sample guarantee, and recalibrated distributions.
 
-Conformalised quantile regression: with the scores
+Conformalised quantile regression (CQR): with the scores
 
 .. math:: E_i = \max\{q_{lo}(x_i) - y_i,\ y_i - q_{hi}(x_i)\}
 
-of ``n`` rows that the model has not seen, the interval :math:`[q_{lo}(x) - E,\ q_{hi}(x) + E]`, ``E`` the
-:math:`\lceil (n + 1)\,c \rceil`-th smallest score, covers a new row with probability at least ``c``, whatever the
-model.
+of ``n`` rows that the model has not seen, the interval :math:`[q_{lo}(x) - E,\ q_{hi}(x) + E]`, where ``E`` is the
+:math:`\lceil (n + 1)\,c \rceil`-th smallest score, covers a new exchangeable row with probability at least ``c``
+for any model.
+
+References
+----------
+Romano, Y., Patterson, E. and Candes, E. (2019). Conformalized quantile regression. Advances in Neural Information
+Processing Systems, 32.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
 
@@ -26,86 +28,58 @@ from diffgbm._util.errors import check_count, known
 from diffgbm._util.types import Array
 from diffgbm.data.response import read_response
 from diffgbm.data.splits import holdout, k_folds
-from diffgbm.distributions import IntervalKind, PredictiveDistribution
-from diffgbm.estimators.base import DistributionMethods
+from diffgbm.distributions import Distribution, IntervalKind, PredictiveDistribution
+from diffgbm.estimators.auto import AutoDiffGBM
+from diffgbm.estimators.base import DistributionalRegressor
+from diffgbm.estimators.calibration import Groups, conformal_intervals, mixture, recalibrated
 from diffgbm.estimators.diffgbm import DiffGBM
+from diffgbm.fitting.model import FittedModel
+from diffgbm.persistence.arguments import read_arguments, write_arguments
+from diffgbm.persistence.models import read_pit
+from diffgbm.persistence.store import Part, Reader, Writer
+from diffgbm.persistence.values import Stored, list_of, of_type
 
 METHODS = ("split", "cv")
+STORABLE = (DiffGBM.stored_as, AutoDiffGBM.stored_as)
+"""Kinds of calibrated models that a model file can hold."""
 ONE_RESPONSE = "ConformalDiffGBM calibrates one response; fit one of them for each column of y."
 
 
-@dataclass(frozen=True)
-class Groups:
-    """How rows are put into groups: by edges of a number, or by the values of a category."""
-
-    column: int | str | None
-    edges: Array | None
-    values: tuple[Any, ...]
-
-    def of(self, X: Any, distribution: PredictiveDistribution) -> NDArray[np.intp]:
-        """Group of each row; a category that calibration never saw is -1, a missing number a group of its own."""
-        if self.column is None:
-            return np.zeros(len(distribution), dtype=np.intp)
-        values = grouped_by(self.column, X, distribution)
-        if self.edges is not None:
-            number = np.asarray(values, dtype=np.float64)
-            return np.where(np.isnan(number), len(self.edges) + 1, np.searchsorted(self.edges, number))
-        lookup = {value: i for i, value in enumerate(self.values)}
-        return np.array([lookup.get(_label(value), -1) for value in values], dtype=np.intp)
-
-    @classmethod
-    def learn(
-        cls, column: int | str | None, Xs: list[Any], distributions: list[PredictiveDistribution], n_groups: int
-    ) -> Groups:
-        """Learn the groups from all calibration rows: quantiles of a number, or the values of a category."""
-        if column is None:
-            return cls(None, None, ())
-        values = np.concatenate(
-            [grouped_by(column, X, distribution) for X, distribution in zip(Xs, distributions, strict=True)]
-        )
-        if values.dtype.kind in "fiu":
-            number = values[~np.isnan(values)].astype(np.float64)
-            if column == "spread" or len(np.unique(number)) > n_groups:
-                return cls(column, np.quantile(number, np.arange(1, n_groups) / n_groups), ())
-        return cls(column, None, tuple(sorted({_label(value) for value in values}, key=str)))
-
-
-def conformal_offset(scores: Array, coverage: float, group: str = "") -> float:
-    r"""The :math:`\lceil (n + 1)\,c \rceil`-th smallest score, or an error if there are too few for the level."""
-    n = len(scores)
-    rank = int(np.ceil((n + 1) * coverage - 1e-12))
-    if rank > n:
-        enough = int(np.ceil(coverage / (1.0 - coverage) - 1e-9))
-        raise ValueError(
-            f"coverage={coverage:g} needs at least {enough} calibration rows{group}; there are {n}. "
-            "Calibrate on more rows, use fewer groups, or ask for less coverage."
-        )
-    return float(np.partition(scores, rank - 1)[rank - 1])
-
-
-class ConformalDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
+class ConformalDiffGBM(DistributionalRegressor):
     """Use this if intervals must have a coverage guarantee: conformal calibration of a distributional regressor.
 
     Parameters
     ----------
     estimator : estimator with ``predict_distribution``, optional
-        ``DiffGBM()`` if left out. Scalar responses only.
+        The model to calibrate; ``DiffGBM()`` by default. One response only.
     method : {"split", "cv"}, default="split"
-        Hold out ``calibration_size`` of the rows, or cross-fit: ``cv`` models, each row's score from the model that has
-        not seen it (CV+). Split guarantees ``coverage``; CV+ uses all rows and guarantees ``2 coverage - 1``, in
-        practice ``coverage``.
+        ``"split"`` holds out ``calibration_size`` of the rows. ``"cv"`` cross-fits ``cv`` models and scores each row by
+        the model that has not seen it (CV+). Split guarantees ``coverage``. CV+ uses all rows and guarantees
+        ``2 coverage - 1``; in practice it attains about ``coverage``.
     calibration_size : float, default=0.25
-        Share of the rows held out by ``"split"``.
+        Share of the rows that ``"split"`` holds out.
     cv : int, default=5
         Folds of ``"cv"``.
-    groups : None, "spread", or a column of X (name or position)
+    groups : None, "interquartile_range", or a column of X (name or position)
         Calibrate within groups, so that each of them is covered: by predicted interquartile range, or by a column.
     n_groups : int, default=5
-        Number of groups a number is cut into.
+        Number of groups of a numeric column.
     recalibrate : bool, default=False
-        Also correct the whole law: ``F`` becomes ``G(F)``, ``G`` the distribution of the held-out PIT values.
+        Also correct the whole distribution: ``F`` becomes ``G(F)``, where ``G`` is the distribution of the held-out PIT
+        values.
     seed : int or None
         Seed of the split.
+
+    Attributes
+    ----------
+    models_ : list of estimator
+        The fitted models: one, or one per fold.
+    distributions_, observed_ : list of PredictiveDistribution, list of ndarray
+        Predictive distributions and responses of the calibration rows of each model.
+    pit_ : ndarray of shape (m,)
+        Sorted PIT values of all calibration rows.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     Examples
     --------
@@ -117,7 +91,17 @@ class ConformalDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
     >>> model = ConformalDiffGBM(DiffGBM.flow(n_estimators=30, seed=0), seed=0).fit(X, y)
     >>> model.predict_interval(X[:3], coverage=0.9).shape
     (3, 2)
+
+    References
+    ----------
+    Romano, Y., Patterson, E. and Candes, E. (2019). Conformalized quantile regression. Advances in Neural Information
+    Processing Systems, 32.
+
+    Barber, R. F., Candes, E. J., Ramdas, A. and Tibshirani, R. J. (2021). Predictive inference with the jackknife+.
+    The Annals of Statistics, 49(1), 486-507.
     """
+
+    stored_as: ClassVar[str] = "conformal"
 
     def __init__(
         self,
@@ -139,6 +123,11 @@ class ConformalDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         self.recalibrate = recalibrate
         self.seed = seed
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        return tags
+
     def fit(self, X: Any, y: Any, **fit_params: Any) -> ConformalDiffGBM:
         """Fit the estimator on part of the rows (or on folds) and calibrate it on the others."""
         if read_response(y)[1].shape[1:] not in ((), (1,)):
@@ -153,8 +142,8 @@ class ConformalDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
             splits = k_folds(n_rows, self.cv, seed)
         models, parts = [], []
         for train, held_out in splits:
-            own = _check_method_params(X, fit_params, indices=train)
-            model = clone(base).fit(_safe_indexing(X, train), _safe_indexing(y, train), **own)
+            options = _check_method_params(X, fit_params, indices=train)
+            model = clone(base).fit(_safe_indexing(X, train), _safe_indexing(y, train), **options)
             models.append(model)
             parts.append((_safe_indexing(X, held_out), _safe_indexing(y, held_out)))
         return self._calibrate(models, parts)
@@ -182,30 +171,83 @@ class ConformalDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
             [distribution.pit(y) for distribution, y in zip(self.distributions_, self.observed_, strict=True)]
         )
         self.pit_ = np.sort(pits)
-        self.n_features_in_ = getattr(models[0], "n_features_in_", None)
+        self._remember_columns()
         return self
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write models and calibration to one compressed file, whole or not at all; ``diffgbm.load`` reads it.
+    def _remember_columns(self) -> None:
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.models_[0], name):
+                setattr(self, name, getattr(self.models_[0], name))
+            elif hasattr(self, name):
+                delattr(self, name)
 
-        The models must be ``DiffGBM`` or ``AutoDiffGBM``.
-        """
-        from diffgbm.persistence.files import save
+    def fitted_models(self) -> tuple[FittedModel, ...]:
+        """Return the fitted models of all calibrated models."""
+        return tuple(fitted for model in self.models_ for fitted in model.fitted_models())
 
-        check_is_fitted(self)
-        save(self, path)
+    def response_names(self) -> tuple[str, ...]:
+        """Return the name of the response."""
+        return (self.distributions_[0].name,)
 
-    def predict(self, X: Any) -> Array:
-        """Mean of the predictive law."""
-        return self._map_distributions(X, lambda distribution: distribution.mean())
+    def calibration_responses(self) -> Array:
+        """Return the responses (m,) of the calibration rows."""
+        return np.concatenate(self.observed_)
 
-    def predict_interval(self, X: Any, coverage: float = 0.9, kind: IntervalKind = "central") -> Any:
-        """Interval that covers a new row with probability at least ``coverage`` (see the class for CV+).
+    def _details(self) -> dict[str, Any]:
+        calibrated = f"{self.method}, on {len(self.calibration_responses()):,} rows"
+        return {"calibrated": calibrated, **self.models_[0]._details()}
+
+    def set_threads(self, n_jobs: int | None) -> ConformalDiffGBM:
+        """Set the number of threads of each calibrated model; -1 takes all cores."""
+        for model in self.models_:
+            model.set_threads(n_jobs)
+        return self
+
+    def sample(self, X: Any, n_samples: int, seed: int | None = None, first_row: int = 0) -> Array:
+        """Draw samples of y for each row from ``predict_distribution``: shape (n_samples, n).
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, p)
+            Rows to predict.
+        n_samples : int
+            Samples for each row.
+        seed : int, optional
+            Seed of the samples; ``None`` draws new ones in each call.
+        first_row : int
+            Position of the first row in a longer table that is sampled block by block.
 
         Returns
         -------
-        ndarray of shape (n, 2), or a frame with columns ``lower`` and ``upper``
+        ndarray of shape (n_samples, n)
+            Samples.
         """
+        return _scalar(self.predict_distribution(X)).sample(n_samples, seed, first_row)
+
+    def predict_interval(self, X: Any, coverage: float = 0.9, kind: IntervalKind = "central") -> Any:
+        """Predict an interval that covers a new row with probability at least ``coverage`` (see the class for CV+).
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, p)
+            Rows to predict.
+        coverage : float
+            Probability that the response is inside.
+        kind : {"central", "highest_density"}
+            Interval of the predictive distribution that is widened or narrowed.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Lower and upper ends. If ``X`` is a frame: a frame with columns ``lower`` and ``upper``.
+        """
+        return self._table(X, self._conformal_ends(X, coverage, kind), ["lower", "upper"])
+
+    def interval_of(self, distribution: Distribution, X: Any, coverage: float) -> Array:
+        """Return the conformal intervals (n, 2), which are not those of ``distribution``."""
+        return self._conformal_ends(X, coverage, "central")
+
+    def _conformal_ends(self, X: Any, coverage: float, kind: IntervalKind) -> Array:
         check_is_fitted(self)
         distributions = [_scalar(model.predict_distribution(X)) for model in self.models_]
         ends = [distribution.interval(coverage, kind) for distribution in distributions]
@@ -213,17 +255,19 @@ class ConformalDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
         out = np.empty((len(distributions[0]), 2))
         group = np.column_stack([self.groups_.of(X, distribution) for distribution in distributions])
         if (group < 0).any():
-            raise ValueError(f"X column {self.groups!r} has values that calibration never saw: no interval for them.")
-        # with several folds a row's group may differ between them; the first fold's decides
+            raise ValueError(
+                f"X column {self.groups!r} has values that no calibration row has: there is no interval for them."
+            )
+        # with several folds a row's group may differ between them; the first fold decides
         for g in np.unique(group[:, 0]):
             rows = group[:, 0] == g
-            members = [s[own == g] for s, own in zip(scores, self.group_, strict=True)]
+            group_scores = [s[of_rows == g] for s, of_rows in zip(scores, self.group_, strict=True)]
             label = "" if self.groups is None else f" in group {g} of {self.groups!r}"
-            out[rows] = _conformal(members, [e[rows] for e in ends], coverage, label)
-        # a law far too wide may be narrowed to less than nothing: what is left then is its middle
-        turned = out[:, 0] > out[:, 1]
-        out[turned] = out[turned].mean(axis=1, keepdims=True)
-        return self._table(X, out, ["lower", "upper"])
+            out[rows] = conformal_intervals(group_scores, [e[rows] for e in ends], coverage, label)
+        # narrowing an interval that is far too wide may swap its ends: it becomes its midpoint
+        swapped = out[:, 0] > out[:, 1]
+        out[swapped] = out[swapped].mean(axis=1, keepdims=True)
+        return out
 
     def _scores(self, k: int, coverage: float, kind: IntervalKind) -> Array:
         low, high = self.distributions_[k].interval(coverage, kind).T
@@ -234,54 +278,52 @@ class ConformalDiffGBM(DistributionMethods, RegressorMixin, BaseEstimator):
     ) -> Iterator[PredictiveDistribution]:
         check_is_fitted(self)
         distributions = [_scalar(model.predict_distribution(X, grid=grid, verbose=verbose)) for model in self.models_]
-        distribution = distributions[0] if len(distributions) == 1 else _mixture(distributions)
+        distribution = distributions[0] if len(distributions) == 1 else mixture(distributions)
         yield recalibrated(distribution, self.pit_) if self.recalibrate else distribution
 
-    def _response_names(self) -> tuple[str, ...]:
-        return (self.distributions_[0].name,)
+    def to_stored(self, writer: Writer) -> dict[str, Any]:
+        """Return what a model file holds: arguments, models and calibration rows without their labels.
 
+        The models must be ``DiffGBM`` or ``AutoDiffGBM``.
+        """
+        params = self.get_params(deep=False)
+        return {
+            "estimator": writer.put(params.pop("estimator")),
+            **write_arguments(params, writer),
+            "models": [writer.put(model) for model in self.models_],
+            "distributions": [
+                {"values": writer.array(d.values), "levels": writer.array(d.levels), "name": d.name}
+                for d in self.distributions_
+            ],
+            "observed": [writer.array(np.asarray(y, dtype=np.float64)) for y in self.observed_],
+            "group": [writer.array(np.asarray(group, dtype=np.int64)) for group in self.group_],
+            **self.groups_.to_stored(),
+            "pit": writer.array(self.pit_),
+        }
 
-def recalibrated(distribution: PredictiveDistribution, pit: Array, points: int = 50) -> PredictiveDistribution:
-    r"""Correct a law by the distribution ``G`` of held-out PIT values: :math:`F \to G(F)`.
-
-    ``G`` is read at no more than ``points`` levels and never more than a fifth of the PIT values, so that it follows
-    the shape and not the noise; it is mixed with a little of the identity to stay strictly increasing.
-    """
-    n = len(pit)
-    knots = np.linspace(0.0, 1.0, min(points, max(2, n // 5)) + 1)
-    # the (0, 1) ends are exact; in between each value counts half at its own position
-    reached = (np.searchsorted(np.sort(pit), knots, "left") + np.searchsorted(np.sort(pit), knots, "right")) / (2.0 * n)
-    reached[0], reached[-1] = 0.0, 1.0
-    share = 1.0 / (n + 1.0)
-    levels = np.interp(distribution.levels, knots, (1.0 - share) * reached + share * knots)
-    return PredictiveDistribution(distribution.values, levels, distribution.name, distribution.index)
-
-
-def _conformal(scores: list[Array], ends: list[Array], coverage: float, label: str) -> Array:
-    """Widen intervals by the scores of one model, or combine the folds' by CV+."""
-    everyone = np.concatenate(scores)
-    offset = conformal_offset(everyone, coverage, label)
-    if len(ends) == 1:
-        return ends[0] + np.array([-offset, offset])
-    rank = int(np.ceil((len(everyone) + 1) * coverage - 1e-12)) - 1
-    out = np.empty_like(ends[0])
-    block = max(1, 4_000_000 // len(everyone))
-    for i in range(0, len(out), block):
-        part = slice(i, i + block)
-        low = np.hstack([e[part, :1] - s for e, s in zip(ends, scores, strict=True)])
-        high = np.hstack([e[part, 1:] + s for e, s in zip(ends, scores, strict=True)])
-        out[part, 0] = -np.partition(-low, rank, axis=1)[:, rank]
-        out[part, 1] = np.partition(high, rank, axis=1)[:, rank]
-    return out
-
-
-def _mixture(distributions: list[PredictiveDistribution]) -> PredictiveDistribution:
-    """Equal mixture of laws with the same levels: all their points together."""
-    return PredictiveDistribution.from_points(
-        np.hstack([distribution.values for distribution in distributions]),
-        distributions[0].name,
-        distributions[0].index,
-    )
+    @classmethod
+    def from_stored(cls, stored: Stored, reader: Reader) -> Part:
+        """Read an estimator from a model file; every value is checked."""
+        params = read_arguments(stored, reader)
+        known("method", params["method"], METHODS)
+        check_count("n_groups", params["n_groups"], 1)
+        base = reader.maybe(stored["estimator"], STORABLE)
+        estimator = cls(None if base is None else base.value, **params)
+        models = [reader.part(i, STORABLE).value for i in list_of(stored, "models", int)]
+        if not models or not all(hasattr(model, "n_features_in_") for model in models):
+            raise ValueError("there are no fitted models")
+        n = len(models)
+        estimator.models_ = models
+        estimator.distributions_ = [_distribution(d, reader) for d in list_of(stored, "distributions", dict, n)]
+        estimator.observed_ = reader.arrays(stored, "observed", "<f8", n)
+        estimator.group_ = reader.arrays(stored, "group", "<i8", n)
+        calibration = zip(estimator.distributions_, estimator.observed_, estimator.group_, strict=True)
+        if any({len(distribution)} != {len(y), len(group)} for distribution, y, group in calibration):
+            raise ValueError("there must be one observation and one group for each calibration row")
+        estimator.groups_ = Groups.from_stored(stored, params["groups"])
+        estimator.pit_ = read_pit(stored, reader)
+        estimator._remember_columns()
+        return Part(estimator)
 
 
 def _scalar(distribution: Any) -> PredictiveDistribution:
@@ -290,18 +332,11 @@ def _scalar(distribution: Any) -> PredictiveDistribution:
     return distribution
 
 
-def grouped_by(column: int | str, X: Any, distribution: PredictiveDistribution) -> NDArray[Any]:
-    """What rows are grouped by: their predicted spread, or a column of X."""
-    return np.ptp(distribution.interval(0.5), axis=1) if column == "spread" else _column(X, column)
-
-
-def _label(value: Any) -> Any:
-    """Return a category as a plain value; what any library takes as missing is ``None``."""
-    return None if value is None or str(value) in ("nan", "NaT", "<NA>") else value
-
-
-def _column(X: Any, column: int | str) -> NDArray[Any]:
-    try:
-        return np.asarray(_safe_indexing(X, column, axis=1))
-    except (ValueError, KeyError, IndexError) as error:
-        raise ValueError(f"groups={column!r} is not a column of X: {error}") from None
+def _distribution(stored: Stored, reader: Reader) -> PredictiveDistribution:
+    values = reader.array(stored, "values", "<f8", (None, None))
+    levels = reader.array(stored, "levels", "<f8", (values.shape[1],))
+    if values.size == 0 or (np.diff(values, axis=1) < 0.0).any():
+        raise ValueError("the points of a distribution must be sorted")
+    if levels[0] < 0.0 or levels[-1] > 1.0 or (np.diff(levels) < 0.0).any():
+        raise ValueError("the levels of a distribution must be increasing from 0 to 1")
+    return PredictiveDistribution(values, levels, of_type(stored, "name", str))

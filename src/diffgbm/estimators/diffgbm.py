@@ -1,29 +1,30 @@
-"""DiffGBM: what a user touches. It arranges; it computes nothing."""
+"""DiffGBM: one noise model with a named recipe or one of your own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import lightgbm as lgb
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from diffgbm._util.errors import check_count
 from diffgbm._util.parallel import n_threads
 from diffgbm._util.types import Array
-from diffgbm.data.features import FeatureTable
-from diffgbm.data.frames import row_index
-from diffgbm.diffusion.recipe import NAMED, Recipe, resolve, resolve_sampler
+from diffgbm.diffusion.recipe import Recipe, resolve, resolve_sampler
 from diffgbm.diffusion.sampler import Sampler
 from diffgbm.distributions import Distribution
 from diffgbm.engine import Draws, StepTable
 from diffgbm.engine.stored import lightgbm_of
-from diffgbm.estimators.base import DistributionMethods
-from diffgbm.estimators.remembering import RemembersColumns
+from diffgbm.estimators.arguments import DiffGBMArguments
+from diffgbm.estimators.base import DistributionalRegressor, sample_key
 from diffgbm.fitting.model import FittedModel
-from diffgbm.fitting.training import fit_model, out_of_bag_distributions
+from diffgbm.fitting.training import check_arguments, fit_model, out_of_bag_distributions
+from diffgbm.persistence.arguments import read_arguments, write_arguments
+from diffgbm.persistence.store import Part, Reader, Writer
+from diffgbm.persistence.tables import check_steps
+from diffgbm.persistence.values import Stored, of_type
 
 _SAMPLER_ARGUMENTS = (
     "sampler_method",
@@ -33,20 +34,19 @@ _SAMPLER_ARGUMENTS = (
     "velocity_stochasticity_schedule",
 )
 _POINTS = {"ode": 256, "sde": 233, "interpolant": 233}
-"""Points of a scalar law by the sampler's equation: its distribution function is then within about 0.015 of the limit
-of many points, at less than the cost of 400 random samples. Noise is arranged best for Fibonacci numbers."""
+"""Points of the distribution of one response by the sampler's equation: its distribution function is then within about
+0.015 of its limit for many points, at less than the cost of 400 random samples. Fibonacci numbers suit the
+low-discrepancy noise of stochastic samplers."""
 _JOINT_POINTS = 512
-"""Points of a joint law; Sobol sequences like powers of two."""
-_DISTRIBUTION_ROWS = 8192
-"""Rows whose laws are held at a time (about 20 MB) by the methods that only need a number of each."""
+"""Points of a joint distribution; a power of two, as Sobol sequences need."""
 
 
-class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimator):
+class DiffGBM(DiffGBMArguments, DistributionalRegressor):
     """Use this if you want one model of p(y | x), by a recipe of your choice, fitted in seconds.
 
     Trees learn, from noisy copies of the rows, the field that carries Gaussian noise to p(y | x); integrating it
-    gives samples. The defaults are the released package's: the score recipe with EDM preconditioning, a log-noise
-    feature, log-sigma times and a cross-fitted mean. ``DiffGBM.published()``, ``DiffGBM.score_plus()`` and
+    gives samples. The defaults are those of the released package: the score recipe with EDM preconditioning, a
+    log-noise feature, log-sigma times and a cross-fitted mean. ``DiffGBM.published()``, ``DiffGBM.score_plus()`` and
     ``DiffGBM.flow()`` are the paper's rows, samplers included.
 
     Parameters
@@ -83,29 +83,30 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
     min_snr_gamma : float, default=5.0
         Cap of the min-SNR weights.
     t_sampling : {"uniform", "log_sigma_normal", "log_snr_normal"}, default="log_sigma_normal"
-        Law of the training times.
+        Distribution of the training times.
     uniform_endpoint_fraction : float, default=0.05
         Share of uniform times put at exactly t = 1 under flow matching.
     log_sigma_p_mean, log_sigma_p_std : float, default=-1.2 and 1.2
-        Of the normal law of log noise or log SNR.
+        Mean and standard deviation of log noise or log SNR under the normal time distributions.
     residualize : {"off", "mean", "mean_scale", "stack", "gp"}, regressor or list of regressors, default="mean"
-        Take a cross-fitted mean (and scale) out of the response first.
+        Subtract a cross-fitted mean from the response first (and divide by a cross-fitted scale).
     residualize_k_folds, residualize_repeats : int, default=5 and 1
-        Folds of the cross-fitting, and how often it is repeated. With two or more repetitions it is known how much
-        better the average of all models is than the ones a row was left out of, and the spread is corrected for it.
+        Folds of the cross-fitting, and how often it is repeated. The average of all models predicts better than the
+        models a row was held out from. Two or more repetitions estimate by how much, and the residual scale is
+        corrected for it.
     first_stage_features : {"mean", "stack", "gp", "cdf"}, regressor, or a list of these, default=None
-        Cross-fitted predictions that the noise model sees as columns. ``"mean"`` is what ``residualize`` subtracts, if
-        it subtracts anything; ``"cdf"`` are estimates of the conditional distribution function.
+        Cross-fitted predictions that the noise model gets as additional columns. ``"mean"`` is the prediction that
+        ``residualize`` subtracts, if it subtracts one; ``"cdf"`` estimates the conditional distribution function.
     n_bags : int, default=1
-        Noise models with their own held-out rows and noise. With several, every row is held out by one of them, and
-        ``oob_distribution_`` holds the laws of the training rows from models that have not seen them.
+        Noise models, each with its own held-out rows and noise. With several, every row is held out by one of them,
+        and ``oob_distribution_`` holds the distributions of the training rows from models that have not seen them.
     bag_mix : {"mean", "mixture"}, default="mean"
-        Average the bags' fields, or let them share the samples of a row.
+        Average the fields of the bags, or divide the samples of a row among them.
     repeats : {"auto", "together", "independent"}, default="auto"
-        What rows that occur several times are. ``"auto"`` decides by evidence: copies of a row count as one row with
-        their weight, rows of the same entity stay together in every split, and rows that agree by chance are
-        independent. ``"together"`` keeps all rows with the same ``X`` together, ``"independent"`` treats every row as a
-        draw of its own, as the paper's random folds do.
+        How rows that occur several times are treated. ``"auto"`` decides by evidence: copies of a row count as one row
+        with their weight, rows of the same entity stay together in every split, and rows that agree by chance are
+        independent. ``"together"`` keeps all rows with the same ``X`` together. ``"independent"`` treats every row as a
+        separate draw, as the paper's random folds do.
     seed : int or None
         Seed of everything random in ``fit``.
     verbose : int, default=0
@@ -113,15 +114,15 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
     extra_lightgbm_params, extra_residualizer_params : dict or None
         Passed through to LightGBM; the residualizer also takes ``n_estimators`` and ``early_stopping_rounds``.
     sampler_method, n_steps, pf_ode, velocity_stochasticity, velocity_stochasticity_schedule
-        The recipe's own sampler, used by ``sample`` and ``predict`` unless told otherwise. ``None`` is the
-        objective's: 50 Euler steps of the reverse SDE for the score, 5 Heun steps of the ODE for flow matching.
+        The recipe's sampler, which ``sample`` and ``predict`` use by default. ``None`` is the default of the
+        objective: 50 Euler steps of the reverse SDE for the score, 5 Heun steps of the ODE for flow matching.
     engine : {"auto", "collapse", "lightgbm"}, default="auto"
         How samples are computed. The collapsed tables and LightGBM's own ``predict`` give the same numbers.
 
     Attributes
     ----------
     model_ : FittedModel
-        Everything that was learned.
+        The fitted model.
     recipe_ : Recipe
         What was fitted, printable in one line.
     boosters_ : list of lightgbm.Booster
@@ -129,7 +130,7 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
     n_iterations_ : list of int
         Boosting rounds kept for each response.
     oob_distribution_ : PredictiveDistribution or JointDistribution
-        With several bags: laws of the training rows (of positive weight), each from the bag that has not seen it.
+        With several bags: distributions of the training rows (of positive weight), each from the bag that held it out.
     records_ : Records
         How the training rows repeat, as counts and a sentence; not stored in files.
     n_features_in_, feature_names_in_
@@ -145,116 +146,20 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
     >>> model = DiffGBM.flow(n_estimators=50, seed=0).fit(X, y)
     >>> model.sample(X[:2], n_samples=100, seed=1).shape
     (100, 2)
+
+    References
+    ----------
+    Beltran-Velez, N. et al. (2024). Treeffuser: probabilistic prediction via conditional diffusions with
+    gradient-boosted trees. Advances in Neural Information Processing Systems, 37.
+
+    Karras, T. et al. (2022). Elucidating the design space of diffusion-based generative models. Advances in Neural
+    Information Processing Systems, 35.
+
+    Lipman, Y. et al. (2023). Flow matching for generative modeling. International Conference on Learning
+    Representations.
     """
 
-    def __init__(
-        self,
-        n_repeats: int = 30,
-        n_estimators: int = 3000,
-        early_stopping_rounds: int | None = 50,
-        eval_percent: float = 0.1,
-        num_leaves: int = 31,
-        max_depth: int = -1,
-        learning_rate: float = 0.1,
-        max_bin: int = 255,
-        subsample_for_bin: int = 200_000,
-        min_child_samples: int = 20,
-        subsample: float = 1.0,
-        subsample_freq: int = 0,
-        n_jobs: int | None = -1,
-        sde_name: str = "vesde",
-        sde_initialize_from_data: bool = False,
-        sde_hyperparam_min: float | str | None = None,
-        sde_hyperparam_max: float | str | None = None,
-        training_objective: str = "score",
-        flow_path: str = "linear",
-        score_parameterization: str = "edm",
-        noise_features: str = "raw_time_log_std",
-        edm_sigma_data: float = 1.0,
-        loss_weighting: str = "uniform",
-        min_snr_gamma: float = 5.0,
-        t_sampling: str = "log_sigma_normal",
-        uniform_endpoint_fraction: float = 0.05,
-        log_sigma_p_mean: float = -1.2,
-        log_sigma_p_std: float = 1.2,
-        residualize: Any = "mean",
-        residualize_k_folds: int = 5,
-        seed: int | None = None,
-        verbose: int = 0,
-        extra_lightgbm_params: Mapping[str, Any] | None = None,
-        extra_residualizer_params: Mapping[str, Any] | None = None,
-        sampler_method: str | None = None,
-        n_steps: int | None = None,
-        pf_ode: bool | None = None,
-        velocity_stochasticity: float = 0.0,
-        velocity_stochasticity_schedule: str = "linear",
-        engine: str = "auto",
-        residualize_repeats: int = 1,
-        first_stage_features: Any = None,
-        n_bags: int = 1,
-        bag_mix: str = "mean",
-        repeats: str = "auto",
-    ) -> None:
-        self.n_repeats = n_repeats
-        self.n_estimators = n_estimators
-        self.early_stopping_rounds = early_stopping_rounds
-        self.eval_percent = eval_percent
-        self.num_leaves = num_leaves
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.max_bin = max_bin
-        self.subsample_for_bin = subsample_for_bin
-        self.min_child_samples = min_child_samples
-        self.subsample = subsample
-        self.subsample_freq = subsample_freq
-        self.n_jobs = n_jobs
-        self.sde_name = sde_name
-        self.sde_initialize_from_data = sde_initialize_from_data
-        self.sde_hyperparam_min = sde_hyperparam_min
-        self.sde_hyperparam_max = sde_hyperparam_max
-        self.training_objective = training_objective
-        self.flow_path = flow_path
-        self.score_parameterization = score_parameterization
-        self.noise_features = noise_features
-        self.edm_sigma_data = edm_sigma_data
-        self.loss_weighting = loss_weighting
-        self.min_snr_gamma = min_snr_gamma
-        self.t_sampling = t_sampling
-        self.uniform_endpoint_fraction = uniform_endpoint_fraction
-        self.log_sigma_p_mean = log_sigma_p_mean
-        self.log_sigma_p_std = log_sigma_p_std
-        self.residualize = residualize
-        self.residualize_k_folds = residualize_k_folds
-        self.seed = seed
-        self.verbose = verbose
-        self.extra_lightgbm_params = extra_lightgbm_params
-        self.extra_residualizer_params = extra_residualizer_params
-        self.sampler_method = sampler_method
-        self.n_steps = n_steps
-        self.pf_ode = pf_ode
-        self.velocity_stochasticity = velocity_stochasticity
-        self.velocity_stochasticity_schedule = velocity_stochasticity_schedule
-        self.engine = engine
-        self.residualize_repeats = residualize_repeats
-        self.first_stage_features = first_stage_features
-        self.n_bags = n_bags
-        self.bag_mix = bag_mix
-        self.repeats = repeats
-
-    @classmethod
-    def published(cls, **params: Any) -> DiffGBM:
-        """Treeffuser's recipe: noise target on the VE path, uniform times, no mean; 50 Euler steps."""
-        return cls(**{**NAMED["published"], **params})
-
-    @classmethod
-    def score_plus(cls, **params: Any) -> DiffGBM:
-        """Build the paper's score+ row: EDM target, log-sigma times and feature, mean C; 25 Heun ODE steps."""
-        return cls(**{**NAMED["score_plus"], **params})
-
-    @classmethod
-    def flow(cls, path: str = "vp", **params: Any) -> DiffGBM:
-        """Build the paper's flow-matching row on ``path`` ("vp", "linear" or "trig"), mean C; 5 Heun steps."""
-        return cls(**{**NAMED["flow"], "flow_path": path, **params})
+    stored_as: ClassVar[str] = "diffgbm"
 
     @property
     def recipe(self) -> Recipe:
@@ -278,19 +183,17 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
 
     @property
     def n_estimators_true(self) -> list[int]:
-        """Boosting rounds kept for each response (the released package's name of ``n_iterations_``)."""
+        """Boosting rounds kept for each response (the released package's name for ``n_iterations_``)."""
         check_is_fitted(self)
         return self.n_iterations_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.target_tags.multi_output = True
         tags.non_deterministic = self.seed is None
         return tags
 
     def fit(self, X: Any, y: Any, cat_idx: Sequence[int] | None = None, sample_weight: Any = None) -> DiffGBM:
-        """Learn p(y | x).
+        """Fit p(y | x).
 
         Parameters
         ----------
@@ -321,42 +224,55 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
         return self
 
     def _with_model(self, model: FittedModel) -> DiffGBM:
-        """Take a fitted model as one's own."""
+        """Set the fitted attributes from a fitted model."""
         self.model_ = model
         self._remember_columns()
         return self
 
-    def _columns(self) -> FeatureTable:
-        return self.model_.features
+    def fitted_models(self) -> tuple[FittedModel, ...]:
+        """Return the fitted model, alone in a tuple."""
+        return (self.model_,)
+
+    def to_stored(self, writer: Writer) -> dict[str, Any]:
+        """Return what a model file holds of this estimator: its arguments and its fitted model."""
+        arguments = write_arguments(self.get_params(deep=False), writer)
+        return {**arguments, "model": writer.put(getattr(self, "model_", None))}
+
+    @classmethod
+    def from_stored(cls, stored: Stored, reader: Reader) -> Part:
+        """Read an estimator from a model file; every argument is checked."""
+        params = read_arguments(stored, reader)
+        check_arguments(params)
+        check_steps(resolve(params).sampler.n_steps)
+        n_threads(params["n_jobs"])
+        of_type(params, "verbose", int)
+        model = reader.maybe(stored["model"], ("model",))
+        estimator = cls(**params)
+        return Part(estimator if model is None else estimator._with_model(model.value))
 
     def _sampler(self, overrides: Mapping[str, Any]) -> Sampler:
-        """Build the recipe's sampler, with what the caller overrides."""
+        """Build the recipe's sampler with the caller's overrides."""
         params = self.get_params(deep=False)
-        given = {name: value for name, value in overrides.items() if value is not None}
+        named = {name: value for name, value in overrides.items() if value is not None}
         # a caller who names one kind of sampler does not contradict the recipe's other kind
-        if given.get("velocity_stochasticity", 0.0) and "pf_ode" not in given:
+        if named.get("velocity_stochasticity", 0.0) and "pf_ode" not in named:
             params["pf_ode"] = None
-        if given.get("pf_ode") and "velocity_stochasticity" not in given:
+        if named.get("pf_ode") and "velocity_stochasticity" not in named:
             params["velocity_stochasticity"] = 0.0
         flow = self.training_objective == "flow_matching"
-        return resolve_sampler({**params, **given}, flow, self.recipe_.path)
+        return resolve_sampler({**params, **named}, flow, self.recipe_.path)
 
     def _steps(self, overrides: Mapping[str, Any]) -> StepTable:
-        """Build the step table of the recipe's sampler, with what the caller overrides."""
+        """Build the step table of the recipe's sampler with the caller's overrides."""
         return self.recipe_.steps(self._sampler(overrides))
 
     def _distribution_blocks(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> Iterator[Distribution]:
-        matrix, index = self._encode(X), row_index(X)
-        sampler, threads = self._sampler({}), n_threads(self.n_jobs)
-        usual = _POINTS[sampler.equation] if self.model_.n_responses == 1 else _JOINT_POINTS
-        n_points = usual if grid == "auto" else check_count("grid", grid, 2)
-        for first in range(0, len(matrix), _DISTRIBUTION_ROWS):
-            rows = slice(first, first + _DISTRIBUTION_ROWS)
-            labels = None if index is None else index[rows]
-            yield self.model_.distribution(matrix[rows], sampler, n_points, labels, threads, max(verbose, self.verbose))
-
-    def _response_names(self) -> tuple[str, ...]:
-        return self.model_.response_names
+        matrix, sampler = self._encode(X), self._sampler({})
+        default = _POINTS[sampler.equation] if self.model_.n_responses == 1 else _JOINT_POINTS
+        n_points = default if grid == "auto" else check_count("grid", grid, 2)
+        threads, verbose = n_threads(self.n_jobs), max(verbose, self.verbose)
+        for rows, labels in self._blocks(X, matrix):
+            yield self.model_.distribution(rows, sampler, n_points, labels, threads, verbose)
 
     def sample(
         self,
@@ -374,8 +290,8 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
     ) -> Array:
         """Draw samples of y for each row.
 
-        A sampler argument left out takes the recipe's own. The same seed gives the same numbers whatever the batch,
-        the number of threads or the process.
+        Sampler arguments default to the recipe's sampler. The same seed gives the same numbers for any batch, number
+        of threads and process.
 
         Parameters
         ----------
@@ -384,11 +300,11 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
         n_samples : int
             Samples for each row.
         n_parallel : int
-            Accepted for scripts written for the released package; it changes nothing but memory there.
+            Ignored; scripts written for the released package may pass it.
         n_steps : int, optional
             Integration steps.
         seed : int, optional
-            Seed of the samples; ``None`` draws fresh ones.
+            Seed of the samples; ``None`` draws new ones in each call.
         verbose : bool
             Show a progress bar.
         sampler_method : {"euler", "heun"}, optional
@@ -400,8 +316,8 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
         velocity_stochasticity_schedule : {"linear", "sqrt", "quadratic", "tent"}, optional
             Shape of its ``eps(t)``.
         first_row : int
-            Position of the first row in a longer table that is sampled in pieces: the pieces then get the samples that
-            the whole table would.
+            Position of the first row in a longer table that is sampled block by block: the blocks then get the samples
+            of the whole table.
 
         Returns
         -------
@@ -409,14 +325,10 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
             Samples; two axes if ``y`` was one-dimensional.
         """
         matrix = self._encode(X)
-        check_count("n_samples", n_samples, 1)
         check_count("n_parallel", n_parallel, 1)
-        check_count("first_row", first_row, 0)
-        if seed is not None:
-            check_count("seed", seed, 0)
+        key = sample_key(n_samples, seed, first_row)
         arguments = locals()
         steps = self._steps({name: arguments[name] for name in _SAMPLER_ARGUMENTS})
-        key = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
         out = np.empty((n_samples, len(matrix), self.model_.n_responses))
 
         def receive(rows: slice, values: Array) -> None:
@@ -433,18 +345,18 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
         max_samples: int | None = None,
         verbose: bool | int = False,
     ) -> Array:
-        """Predict the mean of p(y | x): the same model and row give the same answer, whatever else is asked.
+        """Predict the mean of p(y | x), deterministic and independent of the other rows.
 
-        The mean is that of ``predict_distribution``: evenly spread points carried to the data, no random numbers.
+        It is the mean of ``predict_distribution``, which uses no random numbers.
 
         Parameters
         ----------
         X : array-like or frame of shape (n, p)
             Rows to predict.
         tol : float, optional
-            Accepted for the released package's sake; there is no sampling error to bound.
+            Ignored; scripts written for the released package may pass it. There is no sampling error to bound.
         max_samples : int, optional
-            Number of points of each law.
+            Number of points of each distribution.
         verbose : bool
             Show a progress bar.
 
@@ -454,6 +366,4 @@ class DiffGBM(RemembersColumns, DistributionMethods, RegressorMixin, BaseEstimat
             Means.
         """
         grid = "auto" if max_samples is None else check_count("max_samples", max_samples, 2)
-        return np.concatenate(
-            [distribution.mean() for distribution in self._distribution_blocks(X, grid, int(verbose))]
-        )
+        return np.concatenate([block.mean() for block in self._distribution_blocks(X, grid, int(verbose))])

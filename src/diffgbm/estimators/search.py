@@ -1,4 +1,4 @@
-"""DiffGBMCV: the paper's joint search over recipes and trees. It arranges; it computes nothing."""
+"""DiffGBMCV: the paper's joint search over recipes and trees."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,53 +16,55 @@ from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.distributions import Distribution
-from diffgbm.estimators.base import DistributionMethods
+from diffgbm.estimators.base import DistributionalRegressor
 from diffgbm.estimators.diffgbm import DiffGBM
+from diffgbm.fitting.model import FittedModel
+from diffgbm.tuning.cluster import search_on
 from diffgbm.tuning.objective import Objective, make_objective, space_of
 from diffgbm.tuning.search_spaces import Space
 from diffgbm.tuning.studies import Budget, open_study
 from diffgbm.tuning.trials import check_comparable, results, search, settle_seed
 
 
-class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
+class DiffGBMCV(DistributionalRegressor):
     """Use this to tune ``DiffGBM`` by the paper's search: the arguments with the lowest CRPS of held-out rows.
 
-    The search is the paper's: seeded TPE over a recipe's axes together with the LightGBM surface, begun at the corners
-    that the space contains. It needs Optuna (``diffgbm[tune]``). Who wants a good model and has no wish to search will
-    be better served by ``AutoDiffGBM``.
+    The search is the paper's: seeded TPE over the axes of a recipe together with the LightGBM surface. It starts at the
+    corners of the space. It needs Optuna (``diffgbm[tune]``). If you want a good model without a search space to
+    choose, use ``AutoDiffGBM``.
 
     Parameters
     ----------
     space : str or callable, default="score_flex"
         ``"score_flex"`` searches the score recipe's axes under the reverse SDE (``"score_flex_ode"``: under the
         probability-flow ODE); ``"flow"`` (on the VP path), ``"flow_linear"``, ``"flow_trig"``, ``"score_plus"`` and
-        ``"published"`` search the trees of a fixed recipe. A function from an Optuna trial to arguments of ``DiffGBM``
-        is a space too.
+        ``"published"`` search the trees of a fixed recipe. You can also pass a function from an Optuna trial to
+        arguments of ``DiffGBM``.
     n_trials : int or None, default=40
-        Trials that must succeed; twice as many attempts are made at most. ``None``: as many as time allows.
+        Trials that must succeed, in at most twice as many attempts. ``None``: as many as ``timeout`` allows.
     timeout : float or None, default=None
-        Seconds in trials after which no other trial begins.
+        Seconds of trials after which no further trial starts.
     cv : None, int, splitter or iterable of (train, test), default=None
-        What is held out: one row in six (the paper's fold 0, if ``seed`` is 0), each of several shuffled folds in
-        turn, or what a splitter says.
+        Held-out rows: one row in six (the paper's fold 0, if ``seed`` is 0), each of several shuffled folds in turn,
+        or the test rows of a splitter.
     n_samples : int or None, default=100
-        Samples by which each held-out row is scored, as in the paper. ``None`` scores the law itself: no sampling
-        error, for about twice the time, which is little beside that of learning.
+        Samples that score each held-out row, as in the paper. ``None`` scores the predictive distribution without
+        sampling error. It takes about twice the time to score, which is little compared with training.
     storage : str, path or Optuna storage, default=None
-        Where the study is kept: Optuna's address or object, or the path of an SQLite file. A search that finds its
-        study there goes on with it, and several processes may share one, each with the same arguments and seed. They
-        may then run as many trials too many as they are processes, less one.
+        Where the study is kept: an Optuna URL or object, or the path of an SQLite file. A search resumes the study it
+        finds there. Several processes may share one, each with the same arguments and seed; ``k`` processes may then
+        run up to ``k - 1`` trials too many.
     study_name : str or None, default=None
-        Name of the study; ``"diffgbm-<space>"`` in a storage if it is left out.
+        Name of the study; ``"diffgbm-<space>"`` by default.
     estimator_params : dict or None, default=None
-        Arguments of ``DiffGBM`` that are not searched, whether the space has them or not.
+        Arguments of ``DiffGBM`` that are fixed instead of searched; the space need not contain them.
     refit : bool, default=True
-        Learn from all rows with the best arguments.
+        Fit all rows with the best arguments.
     n_jobs : int, default=-1
-        Threads of each model; trials come one after another.
+        Threads of each model; trials run one after another.
     seed : int or None
-        Seed of splits, models and search. The same seed gives the same trials, unless ``timeout`` ends them, also if
-        they are interrupted and gone on with.
+        Seed of splits, models and search. The same seed gives the same trials, also after an interruption, unless
+        ``timeout`` ends them.
     verbose : int, default=0
         1 shows a progress bar on a terminal.
 
@@ -75,11 +76,11 @@ class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
         Their CRPS, lower is better: the mean over the splits, in the response's units. Several responses count in
         units of their standard deviations.
     best_index_ : int
-        Their place in ``cv_results_``.
+        Their index in ``cv_results_``.
     best_estimator_ : DiffGBM
         The model, if ``refit``.
     cv_results_ : dict of arrays
-        All trials that ended, failed ones with an ``error``; ``pandas.DataFrame`` reads it.
+        All finished trials, failed ones with an ``error``; ``pandas.DataFrame`` reads it.
     study_ : optuna.Study
         The study.
     n_features_in_, feature_names_in_
@@ -128,15 +129,13 @@ class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.target_tags.multi_output = True
         tags.non_deterministic = self.seed is None or self.timeout is not None
         return tags
 
     def fit(
         self, X: Any, y: Any, cat_idx: Sequence[int] | None = None, sample_weight: Any = None, client: Any = None
     ) -> DiffGBMCV:
-        """Search, and learn from all rows with what was found.
+        """Search, and fit all rows with the best arguments.
 
         Parameters
         ----------
@@ -149,8 +148,8 @@ class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             Weight of each row, in training and in the score.
         client : distributed.Client, optional
-            A Dask cluster that runs trials, as many at a time as it has workers. The same seed and number of workers
-            give the same trials. The best arguments are learned with here.
+            A Dask cluster that runs as many trials at a time as it has workers. The same seed and number of workers
+            give the same trials. The final model is fitted in this process.
 
         Returns
         -------
@@ -171,18 +170,13 @@ class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
                 if client is None:
                     search(study, objective, budget, bar)
                 else:
-                    from diffgbm.tuning.cluster import search_on
-
                     search_on(client, study, objective, budget, bar)
             self._with_results(study.optuna, objective)
         self.n_features_in_ = objective.X.shape[1]
         if self.refit:
             params = {"seed": seed, "n_jobs": self.n_jobs, **self.best_params_}
             self.best_estimator_ = DiffGBM(**params).fit(X, y, cat_idx, sample_weight)
-            if hasattr(self.best_estimator_, "feature_names_in_"):
-                self.feature_names_in_ = self.best_estimator_.feature_names_in_
-            elif hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
+            self._remember_columns()
         elif hasattr(self, "best_estimator_"):
             del self.best_estimator_
         return self
@@ -196,9 +190,9 @@ class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
         *,
         seed: int | None = None,
     ) -> Objective:
-        """Return what the search minimises, a picklable function of an Optuna trial.
+        """Return the objective of the search, a picklable function of an Optuna trial.
 
-        Its ``scores(params)`` are the CRPS of any other arguments of ``DiffGBM`` on the same held-out rows.
+        Its ``scores(params)`` gives the CRPS of any other arguments of ``DiffGBM`` on the same held-out rows.
         """
         seed = self.seed if seed is None else seed
         n_threads(self.n_jobs)
@@ -219,7 +213,7 @@ class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
 
     def _budget(self) -> Budget:
         if self.n_trials is None and self.timeout is None:
-            raise ValueError("n_trials or timeout must be given: a search without either would never end.")
+            raise ValueError("set n_trials or timeout: without either the search would never end.")
         if self.n_trials is not None:
             check_count("n_trials", self.n_trials, 1)
         if self.timeout is not None and not self.timeout > 0:
@@ -227,39 +221,45 @@ class DiffGBMCV(DistributionMethods, RegressorMixin, BaseEstimator):
         return Budget(self.n_trials, self.timeout)
 
     def _with_results(self, study: Any, objective: Objective) -> None:
-        found = results(study, objective)
-        if not np.isfinite(found["mean_crps"]).any():
-            raise ValueError(f"All {len(found['error'])} trials failed; the last: {found['error'][-1]}")
-        self.study_, self.cv_results_ = study, found
-        self.best_index_ = int(np.nanargmin(found["mean_crps"]))
-        self.best_params_ = found["params"][self.best_index_]
-        self.best_score_ = float(found["mean_crps"][self.best_index_])
+        trials = results(study, objective)
+        if not np.isfinite(trials["mean_crps"]).any():
+            raise ValueError(f"All {len(trials['error'])} trials failed; the last: {trials['error'][-1]}")
+        self.study_, self.cv_results_ = study, trials
+        self.best_index_ = int(np.nanargmin(trials["mean_crps"]))
+        self.best_params_ = trials["params"][self.best_index_]
+        self.best_score_ = float(trials["mean_crps"][self.best_index_])
 
     def _best(self) -> DiffGBM:
         check_is_fitted(self, "best_params_")
         if not hasattr(self, "best_estimator_"):
-            raise NotFittedError(f"This {type(self).__name__} was fitted with refit=False: it has no model to ask.")
+            raise NotFittedError(f"This {type(self).__name__} was fitted with refit=False: it has no fitted model.")
         return self.best_estimator_
 
     @property
     def recipe_(self) -> Recipe:
-        """What was fitted."""
+        """Recipe of the best model."""
         return self._best().recipe_
 
-    def predict(self, X: Any) -> Array:
-        """Predict the mean of p(y | x): shape (n,) or (n, d)."""
-        return self._best().predict(X)
+    def fitted_models(self) -> tuple[FittedModel, ...]:
+        """Return the fitted model of the best arguments, alone in a tuple."""
+        return self._best().fitted_models()
 
     def sample(self, X: Any, n_samples: int, **options: Any) -> Array:
         """Draw samples of y for each row, as ``DiffGBM.sample``: shape (n_samples, n) or (n_samples, n, d)."""
         return self._best().sample(X, n_samples, **options)
 
+    def describe(self) -> dict[str, Any]:
+        """Describe the best model, the ``DiffGBM`` that ``save`` writes."""
+        return self._best().describe()
+
+    def set_threads(self, n_jobs: int | None) -> DiffGBMCV:
+        """Set the number of threads of the best model; -1 takes all cores."""
+        self._best().set_threads(n_jobs)
+        return self
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the best model to a file; ``diffgbm.load`` reads it as the ``DiffGBM`` that it is."""
+        """Write the best model to a file; ``diffgbm.load`` returns it as a ``DiffGBM``."""
         self._best().save(path)
 
     def _distribution_blocks(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> Iterator[Distribution]:
         return self._best()._distribution_blocks(X, grid, verbose)
-
-    def _response_names(self) -> tuple[str, ...]:
-        return self._best()._response_names()

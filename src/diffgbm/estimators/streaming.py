@@ -1,4 +1,4 @@
-"""Predicting tables larger than memory: block after block, with the numbers of the whole table."""
+"""Streaming: predictions for tables larger than memory, block by block, equal to those of the whole table."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 
 from diffgbm._util.errors import check_count, known
 from diffgbm.data.blocks import release
-from diffgbm.data.columns import pieces
+from diffgbm.data.columns import table_blocks
 from diffgbm.data.features import EncodedTable
-from diffgbm.estimators.loaded import Model, draw
+from diffgbm.estimators.base import DistributionalRegressor
 
 ROWS = 8192
-"""Rows of a block, if nobody says otherwise."""
+"""Default number of rows of a block."""
 METHODS = (
     "predict",
     "predict_cdf",
@@ -31,24 +31,27 @@ METHODS = (
 )
 
 
-def stream(model: Model, source: Any, method: str = "predict", *, rows: int = ROWS, **arguments: Any) -> Iterator[Any]:
-    """Yield what ``model.<method>`` says of each block of a table, holding no more than a block.
+def stream(
+    model: DistributionalRegressor, source: Any, method: str = "predict", *, rows: int = ROWS, **arguments: Any
+) -> Iterator[Any]:
+    """Yield ``model.<method>`` of each block of a table; only one block is in memory at a time.
 
-    The blocks' results one after another are those of the whole table, samples included: rows keep their numbers.
+    The results of the blocks, one after another, equal those of the whole table. This includes samples, because each
+    row keeps its random numbers.
 
     Parameters
     ----------
-    model : DiffGBM, AutoDiffGBM or ConformalDiffGBM
+    model : DiffGBM, AutoDiffGBM, DiffGBMCV or ConformalDiffGBM
         A fitted model.
     source : path, array, frame, Dask collection, or iterable of arrays or frames
         A Parquet, CSV or Feather file, or a folder of Parquet files; a table, which may be a memory map; a Dask frame
-        or array, of which one partition is computed at a time; or blocks, which are taken as they come.
+        or array, of which one partition is computed at a time; or blocks, which are used as they are.
     method : str
         ``"predict"``, ``"predict_interval"``, ``"predict_quantiles"``, ``"sample"``, ...
     rows : int
-        Rows of a block, where ``source`` does not say.
+        Rows of a block, if ``source`` is not divided into blocks already.
     **arguments
-        Of the method. Without a ``seed``, ``sample`` takes one for the whole table.
+        Arguments of the method. Without a ``seed``, ``sample`` draws one for the whole table.
 
     Examples
     --------
@@ -56,31 +59,33 @@ def stream(model: Model, source: Any, method: str = "predict", *, rows: int = RO
     ...     writer.write(ends)
     """
     known("method", method, METHODS)
-    found = blocks(model, source, check_count("rows", rows, 1))
-    return sampled(model, found, **arguments) if method == "sample" else asked(model, found, method, arguments)
+    tables = blocks(model, source, check_count("rows", rows, 1))
+    if method == "sample":
+        return sample_blocks(model, tables, **arguments)
+    return (getattr(model, method)(X, **arguments) for X in tables)
 
 
-def asked(model: Model, found: Iterable[Any], method: str, arguments: dict[str, Any]) -> Iterator[Any]:
-    """Yield what a method says of each block."""
-    for X in found:
-        yield getattr(model, method)(X, **arguments)
-
-
-def sampled(
-    model: Model, found: Iterable[Any], n_samples: int, seed: int | None = None, first_row: int = 0, **sampler: Any
+def sample_blocks(
+    model: DistributionalRegressor,
+    tables: Iterable[Any],
+    n_samples: int,
+    seed: int | None = None,
+    first_row: int = 0,
+    **sampler: Any,
 ) -> Iterator[Any]:
     """Yield samples (n_samples, n) or (n_samples, n, d) of each block; rows are counted from ``first_row``."""
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1)[0])
-    for X in found:
-        yield draw(model, X, n_samples, seed, first_row, **sampler)
+    for X in tables:
+        yield model.sample(X, n_samples, seed=seed, first_row=first_row, **sampler)
         first_row += len(X)
 
 
-def blocks(model: Model, source: Any, rows: int) -> Iterator[Any]:
-    """Yield a table in blocks of at most ``rows`` rows; the blocks of an iterable as they are."""
+def blocks(model: DistributionalRegressor, source: Any, rows: int) -> Iterator[Any]:
+    """Yield a table in blocks of at most ``rows`` rows; the blocks of an iterable are yielded as they are."""
     if isinstance(source, (str, os.PathLike)):
-        yield from (X for X, _ in pieces(model, Path(source), rows))
+        features = model.fitted_models()[0].features
+        yield from (X for X, _ in table_blocks(features, Path(source), rows))
         return
     if isinstance(source, EncodedTable):
         for block in blocks(model, source.matrix, rows):
@@ -92,7 +97,7 @@ def blocks(model: Model, source: Any, rows: int) -> Iterator[Any]:
         return
     table = nw.from_native(source, pass_through=True)
     if isinstance(table, nw.LazyFrame):
-        raise TypeError("A lazy frame has no rows yet: collect it, or give the blocks of its batches.")
+        raise TypeError("A lazy frame has no rows yet: collect it, or pass its batches as an iterable.")
     if not isinstance(table, (nw.DataFrame, np.ndarray)):
         yield from source
         return
@@ -104,7 +109,7 @@ def blocks(model: Model, source: Any, rows: int) -> Iterator[Any]:
 
 
 def partitions(collection: Any) -> Iterator[Any]:
-    """Compute a Dask frame or array one partition of rows after another, in order; empty ones are left out."""
+    """Yield the partitions of a Dask frame or array, computed one after another; empty ones are left out."""
     whole_rows = collection.rechunk({1: -1}) if hasattr(collection, "rechunk") else collection
     for delayed in np.ravel(np.asarray(whole_rows.to_delayed(), dtype=object)):
         partition = delayed.compute()

@@ -1,1 +1,1 @@
-"""Model files: an archive of JSON, LightGBM's text, arrays and, for a user's own regressors, skops."""
+"""Model files: an archive of JSON, LightGBM text, arrays and, for regressors of other libraries, skops entries."""

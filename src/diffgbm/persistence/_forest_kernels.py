@@ -1,4 +1,4 @@
-"""The kernels that find again what a file leaves out of forests."""
+"""Kernels that restore what a file leaves out of forests."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from diffgbm._util.kernels import kernel
 
 @kernel
 def link_children(feature: Any, cuts: Any, threshold: Any, left: Any, right: Any, roots: Any, stack: Any) -> int:
-    """Write the children of nodes (n,) in preorder, and the roots; return the number of trees, -1 if one is cut off.
+    """Write the children of nodes (n,) in preorder, and the roots; return the number of trees, -1 if one is incomplete.
 
-    ``cuts`` are the thresholds of the splits, as many as there are, and are written to ``threshold`` (n,).
+    ``cuts`` are the thresholds of the splits; they are written to ``threshold`` (n,).
 
-    A node with ``feature >= 0`` is followed by its left child, and the leaf that ends its left side by its right
-    child. A leaf's ``left`` is its position among the leaves. Whatever the features are, children come after their
+    A node with ``feature >= 0`` is followed by its left child; the last leaf of its left subtree is followed by its
+    right child. ``left`` of a leaf is its position among the leaves. For any features, children come after their
     parents, within the same tree.
     """
     trees = leaves = depth = k = 0
@@ -47,7 +47,7 @@ def link_children(feature: Any, cuts: Any, threshold: Any, left: Any, right: Any
 def merge_columns(numbers: Any, plain: Any, table: Any, coded: Any, codes: Any, out: Any) -> None:
     """Write numbers (n, r) to the columns ``plain`` of ``out``, and rows ``codes`` (n,) of a table to ``coded``.
 
-    Codes must be rows of the table; without columns of theirs there need be none.
+    Codes must be rows of the table; if ``coded`` is empty, so may the codes be.
     """
     for i in range(out.shape[0]):
         for j in range(len(plain)):

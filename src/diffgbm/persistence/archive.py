@@ -11,27 +11,24 @@ import zlib
 from collections.abc import Mapping, Sequence
 
 LARGEST_RATIO = 200
-"""Text of boosters shrinks to a third, arrays to a half; a file that claims to shrink more than this is no model."""
+"""Largest compression ratio that is read. Boosters compress to a third, arrays to a half."""
 MANIFEST_RATIO, SMALL_MANIFEST = 20, 1_000_000
-"""Objects of JSON take up to twenty times the memory of their text: a manifest of more bytes may not shrink as much."""
-WORTH_IT = 0.35
-"""Arrays that do not shrink below this share are stored as they are: they are read faster than they are inflated."""
+"""Largest compression ratio of a larger manifest: JSON objects take up to twenty times the memory of their text."""
+COMPRESSED_SHARE = 0.35
+"""Arrays that do not compress to this share are stored uncompressed, which is faster to read."""
 _DIGITS = 64
-_NAME = re.compile(
-    r"manifest\.json|boosters/\d+\.txt|arrays/\d+\.npy|regressors/\d+\.skops"
-    r"|noise/\d+\.txt|(mean|scale)/\d+/\d+\.txt"  # version 1
-)
+_NAME = re.compile(r"manifest\.json|boosters/\d+\.txt|arrays/\d+\.npy|regressors/\d+\.skops")
 
 
 class ModelFileError(ValueError):
-    """Raised if a file is not a model, or not one that this version can read; the message says which."""
+    """Raised for a file that is not a model, or not one that this version can read; the message says which."""
 
 
 def pack(entries: Mapping[str, bytes]) -> bytes:
     """Write a zip archive whose comment is the checksum of everything before it."""
     body = _archived(entries, zipfile.ZIP_DEFLATED)
     if sum(map(len, entries.values())) > LARGEST_RATIO * len(body):
-        # a table of constants shrinks to nothing, which its reader would not believe
+        # a table of constants compresses by more than the reader accepts
         body = _archived(entries, zipfile.ZIP_STORED)
     return body + hashlib.sha256(body).hexdigest().encode()
 
@@ -40,26 +37,26 @@ def _archived(entries: Mapping[str, bytes], method: int) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in entries.items():
-            own = zipfile.ZIP_STORED if _is_dense(name, content) or _is_hollow(name, content) else method
-            # a ZipInfo of its own has no date: the same model makes the same file
-            archive.writestr(zipfile.ZipInfo(name), content, own, compresslevel=6)
+            stored = _is_incompressible(name, content) or _is_too_compressible(name, content)
+            # a plain ZipInfo has no date: the same model gives the same file
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_STORED if stored else method, compresslevel=6)
         archive.comment = b"0" * _DIGITS
     return buffer.getvalue()[:-_DIGITS]
 
 
-def _is_dense(name: str, content: bytes) -> bool:
-    """Tell whether compression would cost its reader more time than the little space it saves is worth."""
-    return name.endswith(".npy") and len(zlib.compress(content, 6)) > WORTH_IT * len(content)
+def _is_incompressible(name: str, content: bytes) -> bool:
+    """Whether an entry is an array that compression saves little space for."""
+    return name.endswith(".npy") and len(zlib.compress(content, 6)) > COMPRESSED_SHARE * len(content)
 
 
-def _is_hollow(name: str, content: bytes) -> bool:
-    """Tell whether a manifest shrinks by more than its reader would believe."""
+def _is_too_compressible(name: str, content: bytes) -> bool:
+    """Whether an entry is a manifest that compresses by more than the reader accepts."""
     large = name == "manifest.json" and len(content) > SMALL_MANIFEST
     return large and len(content) > MANIFEST_RATIO * len(zlib.compress(content, 6))
 
 
 def unpack(content: bytes) -> dict[str, bytes]:
-    """Read all entries of an archive, in no more than a multiple of its own size of memory."""
+    """Read all entries of an archive; the memory is bounded by a multiple of its size."""
     if not content.startswith(b"PK\x03\x04"):
         raise ModelFileError("is not a model file.")
     body = memoryview(content)[:-_DIGITS]
@@ -83,33 +80,33 @@ def unpack(content: bytes) -> dict[str, bytes]:
 
 
 def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, content: bytes) -> bytes:
-    """Read an entry of no more than the size that it claims, which ``ZipFile.read`` would only check afterwards."""
+    """Read an entry of at most the size that it claims; ``ZipFile.read`` checks the size only afterwards."""
     if info.compress_type == zipfile.ZIP_STORED:
-        # as it is, and without another checksum: that of the whole file has been checked
+        # without its own checksum: that of the whole file has been checked
         start = info.header_offset + 30
         name, extra = struct.unpack("<HH", content[start - 4 : start])
         start += name + extra
-        found = content[start : start + info.file_size]
-        if content[info.header_offset : info.header_offset + 4] != b"PK\x03\x04" or len(found) != info.file_size:
-            raise zipfile.BadZipFile("an entry is not where it should be")
-        return found
+        entry = content[start : start + info.file_size]
+        if content[info.header_offset : info.header_offset + 4] != b"PK\x03\x04" or len(entry) != info.file_size:
+            raise zipfile.BadZipFile("the position of an entry is wrong")
+        return entry
     with archive.open(info) as file:
         return file.read(info.file_size)
 
 
 def _check_entries(infos: Sequence[zipfile.ZipInfo], size: int) -> None:
-    """Refuse strange names and entries that claim to be larger than a model's can be."""
+    """Refuse unknown names and entries that claim to be larger than those of a model can be."""
     names = [info.filename for info in infos]
-    if strange := [name for name in names if not _NAME.fullmatch(name)]:
-        raise ModelFileError(f"is not a model file: it holds {strange[0][:80]!r}.")
+    if unknown := [name for name in names if not _NAME.fullmatch(name)]:
+        raise ModelFileError(f"is not a model file: it holds {unknown[0][:80]!r}.")
     if len(set(names)) < len(names):
         raise ModelFileError("is damaged: two entries have the same name.")
     if any(info.compress_type not in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED) for info in infos):
-        raise ModelFileError("is not a model file: it is compressed in another way.")
+        raise ModelFileError("is not a model file: its compression is unknown.")
     claimed = sum(info.file_size for info in infos)
-    hollow = any(
+    manifest_too_large = any(
         info.filename == "manifest.json" and info.file_size > max(SMALL_MANIFEST, MANIFEST_RATIO * info.compress_size)
         for info in infos
     )
-    if sum(info.compress_size for info in infos) > size or claimed > LARGEST_RATIO * size or hollow:
+    if sum(info.compress_size for info in infos) > size or claimed > LARGEST_RATIO * size or manifest_too_large:
         raise ModelFileError(f"is refused: it claims to hold {claimed:,} bytes.")

@@ -1,4 +1,4 @@
-"""Arguments of estimators: plain values as JSON, regressors among them by skops."""
+"""Arguments of estimators: plain values as JSON, regressors by skops."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ REGRESSORS = ("residualize", "first_stage_features")
 
 
 def write_arguments(params: Mapping[str, Any], writer: Writer) -> dict[str, Any]:
-    """Store arguments: those that JSON holds, which of them were tuples, and entries with the others."""
-    found: dict[str, Any] = {}
+    """Store arguments: plain values, which of them are tuples, and the entries of regressors."""
+    values: dict[str, Any] = {}
     entries: dict[str, str] = {}
     for name, value in params.items():
         where = f"params.{name}"
         try:
-            found[name] = plain(asdict(value) if isinstance(value, Preset) else value, where)
+            values[name] = plain(asdict(value) if isinstance(value, Preset) else value, where)
         except TypeError:
             if name not in REGRESSORS:
                 raise
             entries[name] = writer.regressors(value, where)
-    tuples = [name for name in found if isinstance(params[name], tuple)]
-    return {"params": found, "tuples": tuples, "regressors": entries}
+    tuples = [name for name in values if isinstance(params[name], tuple)]
+    return {"params": values, "tuples": tuples, "regressors": entries}
 
 
 def read_arguments(stored: Stored, reader: Reader) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def read_arguments(stored: Stored, reader: Reader) -> dict[str, Any]:
         params[name] = tuple(of_type(params, name, list))
     entries = mapping(stored, "regressors")
     if not set(entries) <= set(REGRESSORS) - set(params):
-        raise ValueError("regressors stand where they should not")
+        raise ValueError(f"only {' and '.join(REGRESSORS)} may hold regressors")
     params |= {name: reader.regressors(of_type(entries, name, str)) for name in entries}
     if isinstance(params.get("preset"), dict):
         params["preset"] = _preset(params["preset"])

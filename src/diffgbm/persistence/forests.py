@@ -1,7 +1,7 @@
-"""Forests of leaves: trees in preorder, so that their shape is what is a leaf and what is not, and nothing else.
+"""Forests of leaves: trees in preorder, whose shape follows from which nodes are leaves.
 
-Of a node only its column is stored, of a split its threshold, of a leaf its values. Children are found again by
-counting, which no file can lead astray.
+The file holds the column of each node, the threshold of each split and the values of each leaf. The positions of the
+children follow by counting, so that no file can make them point outside the tree.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from diffgbm.persistence.values import Stored, count, positions
 Singles = NDArray[np.float32]
 
 FEW, MOST_CODES = 256, 2**16
-"""Different numbers of a column, and different rows of several such columns, that are worth a table."""
+"""Most distinct numbers of a column, and most distinct rows of several such columns, that are stored as codes."""
 
 
 def write_forest(forest: LeafForest, writer: Writer) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def write_forest(forest: LeafForest, writer: Writer) -> dict[str, Any]:
         and np.array_equal(left, forest.left)
         and np.array_equal(right[~is_leaf], forest.right[~is_leaf])
     ):
-        raise TypeError("a forest whose nodes are not in preorder cannot be held by a model file.")
+        raise TypeError("a model file cannot hold a forest whose nodes are not in preorder.")
     largest = forest.feature.max()
     size = np.int8 if largest < 2**7 else np.int16 if largest < 2**15 else np.int32
     return {
@@ -49,7 +49,7 @@ def read_forest(stored: Stored, reader: Reader) -> Part:
     dense = reader.part(stored["dense"], ("dense",))
     feature = reader.array(stored, "feature", ("|i1", "<i2", "<i4"), (None,)).astype(np.int32)
     if len(feature) == 0 or feature.min() < -1 or feature.max() >= (dense.gives or 0):
-        raise ValueError("a forest asks for columns that are not there")
+        raise ValueError("a forest splits on columns that do not exist")
     n_leaves = int(np.count_nonzero(feature < 0))
     if n_leaves == 0:
         raise ValueError("a forest has no leaves")
@@ -61,7 +61,7 @@ def read_forest(stored: Stored, reader: Reader) -> Part:
 
 
 def _write_values(values: Singles, writer: Writer) -> dict[str, Any]:
-    """Store what leaves predict. Columns of few numbers, like indicators, are one code: the row of a table."""
+    """Store the values of leaves (n_leaves, k). Columns of few distinct numbers share one code: the row of a table."""
     coded, codes = _coded(np.ascontiguousarray(values.T).view(np.uint32))
     _, first = np.unique(codes, return_index=True)
     size = np.uint8 if len(first) <= 2**8 else np.uint16
@@ -75,21 +75,21 @@ def _write_values(values: Singles, writer: Writer) -> dict[str, Any]:
 
 
 def _coded(columns: NDArray[np.uint32]) -> tuple[list[int], NDArray[np.intp]]:
-    """Return columns (k, n) that together take few different values, and which of these each row has (n,)."""
+    """Return which columns of (k, n) together take few distinct values, and the code of each row (n,)."""
     chosen: list[int] = []
     codes = np.zeros(columns.shape[1], dtype=np.intp)
     for j, column in enumerate(columns):
-        numbers, own = np.unique(column, return_inverse=True)
+        numbers, code = np.unique(column, return_inverse=True)
         if len(numbers) <= FEW:
-            rows, together = np.unique(codes * FEW + own, return_inverse=True)
+            rows, joint_codes = np.unique(codes * FEW + code, return_inverse=True)
             if len(rows) <= MOST_CODES:
                 chosen.append(j)
-                codes = together
+                codes = joint_codes
     return chosen, codes
 
 
 def _read_values(stored: Stored, reader: Reader, n_leaves: int) -> Singles:
-    """Read what leaves predict: shape (n_leaves, k)."""
+    """Read the values of leaves: shape (n_leaves, k)."""
     from diffgbm.persistence._forest_kernels import merge_columns
 
     k = count(stored, "outputs")
@@ -98,14 +98,14 @@ def _read_values(stored: Stored, reader: Reader, n_leaves: int) -> Singles:
     codes = reader.array(stored, "codes", ("|u1", "<u2"), (n_leaves if len(coded) else 0,)).astype(np.uint16)
     numbers = reader.array(stored, "numbers", "<f4", (n_leaves, k - len(coded)))
     if codes.max(initial=0) >= len(table):
-        raise ValueError("a forest's leaves refer to numbers that are not there")
+        raise ValueError("the leaves of a forest refer to numbers that do not exist")
     values = np.empty((n_leaves, k), dtype=np.float32)
     merge_columns(numbers, np.delete(np.arange(k), coded), table, coded, codes, values)
     return values
 
 
 def unfolded(feature: SmallIntegers, cuts: Singles) -> tuple[SmallIntegers, Singles, SmallIntegers, SmallIntegers]:
-    """Return roots (trees,), thresholds, left and right (nodes,) of trees in preorder; ``cuts`` are those of splits."""
+    """Return roots (trees,), thresholds, left and right (nodes,) of trees in preorder from the thresholds of splits."""
     from diffgbm.persistence._forest_kernels import link_children
 
     n = len(feature)
@@ -113,5 +113,5 @@ def unfolded(feature: SmallIntegers, cuts: Singles) -> tuple[SmallIntegers, Sing
     left, right, roots, stack = (np.empty(n, dtype=np.int32) for _ in range(4))
     trees = link_children(writable(feature), writable(cuts), threshold, left, right, roots, stack)
     if trees < 1:
-        raise ValueError("a forest's last tree is cut off")
+        raise ValueError("the last tree of a forest is incomplete")
     return roots[:trees].copy(), threshold, left, right

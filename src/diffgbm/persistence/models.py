@@ -1,4 +1,4 @@
-"""Fitted models: tables, guides, the noise model itself, and pools of several."""
+"""Fitted models: tables, first-stage models, the noise model, and pools of several models."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from diffgbm.persistence.store import Kind, Part, Reader, Writer
 from diffgbm.persistence.values import Stored, list_of, mapping, number, numbers, one_of
 
 _RESIDUALS = ("centre", "residual_scale", "scale_floor", "shrink")
+"""Arrays of a fitted first stage."""
 
 
 def write_first_stage(first_stage: FittedFirstStage, writer: Writer) -> dict[str, Any]:
-    """Store guides."""
+    """Store a fitted first stage."""
     return {
         "location": writer.put(first_stage.location),
         "log_scale": writer.put(first_stage.log_scale),
@@ -35,21 +36,21 @@ def write_first_stage(first_stage: FittedFirstStage, writer: Writer) -> dict[str
 
 
 def read_first_stage(stored: Stored, reader: Reader) -> Part:
-    """Read guides."""
+    """Read a fitted first stage."""
     location, log_scale = (reader.maybe(stored[name], PREDICTORS) for name in ("location", "log_scale"))
-    given = [reader.part(i, PREDICTORS) for i in list_of(stored, "features", int)]
+    features = [reader.part(i, PREDICTORS) for i in list_of(stored, "features", int)]
     centre = numbers(stored, "centre")
-    arrays = [numbers(stored, name, len(centre)) for name in _RESIDUALS]
-    taken = [part for part in (location, log_scale) if part is not None]
-    if any(part.gives != len(centre) for part in taken):
-        raise ValueError(f"what is subtracted must predict {len(centre)} response(s)")
+    arrays = {name: numbers(stored, name, len(centre)) for name in _RESIDUALS}
+    subtracted = [part for part in (location, log_scale) if part is not None]
+    if any(part.gives != len(centre) for part in subtracted):
+        raise ValueError(f"location and scale must predict {len(centre)} response(s)")
     first_stage = FittedFirstStage(
-        None if location is None else location.value,
-        None if log_scale is None else log_scale.value,
-        tuple(part.value for part in given),
-        *arrays,
+        location=None if location is None else location.value,
+        log_scale=None if log_scale is None else log_scale.value,
+        features=tuple(part.value for part in features),
+        **arrays,
     )
-    return Part(first_stage, common_columns([*taken, *given]), sum(part.gives or 0 for part in given))
+    return Part(first_stage, common_columns([*subtracted, *features]), sum(part.gives or 0 for part in features))
 
 
 def write_model(model: FittedModel, writer: Writer) -> dict[str, Any]:
@@ -76,13 +77,13 @@ def read_model(stored: Stored, reader: Reader) -> Part:
     engine: Any = one_of(stored, "engine", get_args(EngineKind))
     d, p = len(response.scale), features.n_features
     if first_stage is not None and (first_stage.takes not in (None, p) or len(first_stage.value.centre) != d):
-        raise ValueError(f"the guide does not fit {p} column(s) and {d} response(s)")
-    width = d + p + (2 if recipe.noise_features == "raw_time_log_std" else 1)
+        raise ValueError(f"the first stage does not fit {p} column(s) and {d} response(s)")
+    width = d + p + tables.noise_columns(recipe)
     width += 0 if first_stage is None or first_stage.gives is None else first_stage.gives
     names = [list_of({"bags": bag}, "bags", str, d) for bag in list_of(stored, "bags", list)]
     bags = tuple(tuple(reader.booster(name, width) for name in bag) for bag in names)
-    said = None if first_stage is None else first_stage.value
-    return Part(FittedModel(features, response, said, recipe, bags, mix, engine, stored["n_jobs"]))
+    fitted = None if first_stage is None else first_stage.value
+    return Part(FittedModel(features, response, fitted, recipe, bags, mix, engine, stored["n_jobs"]))
 
 
 def write_pool(pool: PooledModel, writer: Writer) -> dict[str, Any]:
@@ -124,18 +125,14 @@ def _write_correction(correction: Correction, writer: Writer) -> dict[str, Any]:
 
 
 def _read_correction(pool: Stored, reader: Reader) -> Correction | None:
-    if "correction" not in pool and pool["pit"] is not None:
-        raise ValueError("it is recalibrated in a way that was given up before the first release: fit it again")
-    if pool.get("correction") is None:
+    if pool["correction"] is None:
         return None
     stored = mapping(pool, "correction")
     theta: Array = reader.array(stored, "theta", "<f8", (None, None))
-    iqr_quantiles: Array = reader.array(stored, "iqr_quantiles", "<f8", (None,))
-    if len(iqr_quantiles) < 2 or iqr_quantiles[0] < 0.0 or (np.diff(iqr_quantiles) < 0.0).any():
-        raise ValueError("iqr_quantiles must be at least two increasing numbers >= 0")
-    if theta.size == 0:
-        raise ValueError("a correction needs coefficients")
-    return Correction(theta, iqr_quantiles)
+    ranges: Array = reader.array(stored, "iqr_quantiles", "<f8", (None,))
+    if theta.size == 0 or len(ranges) < 2 or ranges[0] < 0.0 or (np.diff(ranges) < 0.0).any():
+        raise ValueError("a correction needs coefficients, and iqr_quantiles that increase from at least 0")
+    return Correction(theta, ranges)
 
 
 def read_pit(stored: Stored, reader: Reader) -> Array:
@@ -153,10 +150,10 @@ def _shape(stored: Stored) -> ResponseShape:
     low, high = (None if stored[name] is None else number(stored, name) for name in ("low", "high"))
     if low is not None and high is not None and low > high:
         raise ValueError("low must not be above high")
-    atom_width = number(stored, "atom_width")
-    if atom_width != 0.0 and (atoms is None or not 0.0 < atom_width < np.diff(atoms).min()):
+    width = number(stored, "atom_width")
+    if width != 0.0 and (atoms is None or not 0.0 < width < np.diff(atoms).min()):
         raise ValueError("atom_width must be less than the distance between two atoms")
-    return ResponseShape(atoms, low, high, atom_width)
+    return ResponseShape(atoms, low, high, width)
 
 
 def _same(a: ResponseTable, b: ResponseTable) -> bool:

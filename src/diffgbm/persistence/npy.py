@@ -1,4 +1,4 @@
-"""Arrays as ``.npy`` entries, whose type, shape and size are known before any of it is used."""
+"""Arrays as ``.npy`` entries; type, shape and size are checked before the numbers are read."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _HEADER = re.compile(
     rb"\{'descr': '([<>|=]?[A-Za-z][0-9]{0,3}(?:\[\w+\])?)', 'fortran_order': (False|True), "
     rb"'shape': \(((?:[0-9]{1,19},? ?){0,8})\), \} *\n"
 )
-"""As numpy writes it. numpy would read any Python expression, with all the errors that these can have."""
+"""The header that numpy writes. numpy itself reads headers as Python expressions, which can fail in many ways."""
 
 
 def to_npy(array: NDArray[Any]) -> bytes:
-    """Write an array in C order, little-endian; no objects."""
+    """Write an array in C order, little-endian; arrays of objects raise ``ValueError``."""
     buffer = io.BytesIO()
     plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     npy.write_array(buffer, plain, version=(1, 0), allow_pickle=False)
@@ -30,10 +30,9 @@ def to_npy(array: NDArray[Any]) -> bytes:
 
 
 def from_npy(content: bytes, dtypes: tuple[str, ...], shape: Shape) -> NDArray[Any]:
-    """Read an array of one of ``dtypes`` and of a shape in which ``None`` stands for any length.
+    """Read an array of one of ``dtypes`` and of ``shape``, in which ``None`` stands for any length.
 
-    ``ValueError`` if it is anything else, or holds numbers that are not finite. What is returned can be written to,
-    as kernels expect it.
+    Anything else, and numbers that are not finite, raise ``ValueError``. The array is writable, as kernels expect it.
     """
     if not content.startswith(_MAGIC):
         raise ValueError("it is not an array")
@@ -41,17 +40,17 @@ def from_npy(content: bytes, dtypes: tuple[str, ...], shape: Shape) -> NDArray[A
     header = _HEADER.fullmatch(content[_START:start])
     if header is None:
         raise ValueError("it is not an array as numpy writes it")
-    found = tuple(int(n) for n in header[3].replace(b",", b" ").split())
+    lengths = tuple(int(n) for n in header[3].replace(b",", b" ").split())
     fortran, dtype = header[2] == b"True", np.dtype(header[1].decode())
-    # numpy would reserve whatever memory the header asks for
+    # checked here because numpy allocates the memory that the header asks for
     if dtype.str not in dtypes or fortran:
         raise ValueError(f"it holds {dtype.str!r} instead of {' or '.join(dtypes)}")
-    if len(found) != len(shape) or any(n is not None and n != m for n, m in zip(shape, found, strict=True)):
+    if len(lengths) != len(shape) or any(n is not None and n != m for n, m in zip(shape, lengths, strict=True)):
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
-        raise ValueError(f"its shape is {found} instead of ({wanted})")
-    if len(content) - start != math.prod(found) * dtype.itemsize:
-        raise ValueError("it holds more or fewer numbers than it says")
-    array = np.frombuffer(content, dtype, offset=start).reshape(found).copy()
+        raise ValueError(f"its shape is {lengths} instead of ({wanted})")
+    if len(content) - start != math.prod(lengths) * dtype.itemsize:
+        raise ValueError("its header states another number of values than it holds")
+    array = np.frombuffer(content, dtype, offset=start).reshape(lengths).copy()
     if dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError("it holds numbers that are not finite")
     return array

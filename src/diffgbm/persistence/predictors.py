@@ -1,14 +1,14 @@
-"""Fitted first-stage models: boosters, regressors, Gaussian processes, forests, and stacks of them."""
+"""Fitted first-stage models: boosters, regressors, Gaussian processes, forests and stacks."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from diffgbm.engine.forest import header_value
 from diffgbm.first_stage.dense import DenseTable
-from diffgbm.first_stage.gaussian_process import GaussianProcess
+from diffgbm.first_stage.gaussian_process import GaussianProcess, Kernel
 from diffgbm.first_stage.leaf_forest import LeafForest
 from diffgbm.first_stage.lightgbm_mean import BoosterAverage
 from diffgbm.first_stage.regressors import RegressorAverage
@@ -20,7 +20,7 @@ from diffgbm.persistence.values import Stored, count, list_of, numbers, one_of, 
 
 
 def write_dense(dense: DenseTable, writer: Writer) -> dict[str, Any]:
-    """Store how rows are prepared."""
+    """Store a dense table: how rows are scaled and one-hot encoded."""
     return {
         "columns": len(dense.numeric) + len(dense.levels),
         "numeric": dense.numeric.tolist(),
@@ -31,7 +31,7 @@ def write_dense(dense: DenseTable, writer: Writer) -> dict[str, Any]:
 
 
 def read_dense(stored: Stored, reader: Reader) -> Part:
-    """Read how rows are prepared."""
+    """Read a dense table."""
     p = count(stored, "columns")
     numeric = positions(stored, "numeric", p)
     gaps = positions(stored, "gaps", p)
@@ -41,9 +41,9 @@ def read_dense(stored: Stored, reader: Reader) -> Part:
         j, codes = item
         levels.append((int(positions({"levels": [j]}, "levels", p)[0]), numbers({"levels": codes}, "levels")))
     columns = sorted([*numeric.tolist(), *(j for j, _ in levels)])
-    # their number first: a list of all that a stranger claims may not fit into memory
+    # their number first: a list of all columns that an untrusted file claims may not fit into memory
     if len(columns) != p or columns != list(range(p)) or not set(gaps) <= set(numeric):
-        raise ValueError("columns are missing or are there twice")
+        raise ValueError("columns are missing or occur twice")
     if not (scale > 0.0).all():
         raise ValueError("the scale of a column must be > 0")
     dense = DenseTable(numeric, gaps, fill, centre, scale, tuple(levels))
@@ -52,7 +52,7 @@ def read_dense(stored: Stored, reader: Reader) -> Part:
 
 def write_boosters(average: BoosterAverage, writer: Writer) -> dict[str, Any]:
     """Store an average of boosters."""
-    models = [[writer.booster(booster) for booster in own] for own in average.models]
+    models = [[writer.booster(booster) for booster in boosters] for boosters in average.models]
     header = writer.entries[models[0][0]].partition(b"\nTree=")[0].decode()
     return {"columns": int(header_value(header, "max_feature_idx")) + 1, "models": models}
 
@@ -60,9 +60,9 @@ def write_boosters(average: BoosterAverage, writer: Writer) -> dict[str, Any]:
 def read_boosters(stored: Stored, reader: Reader) -> Part:
     """Read an average of boosters."""
     p, models = count(stored, "columns"), list_of(stored, "models", list)
-    if not models or not all(own and all(isinstance(name, str) for name in own) for own in models):
-        raise ValueError("a guide must have boosters for each response")
-    average = BoosterAverage(tuple(tuple(reader.booster(name, p) for name in own) for own in models))
+    if not models or not all(names and all(isinstance(name, str) for name in names) for names in models):
+        raise ValueError("an average of boosters must have boosters for each response")
+    average = BoosterAverage(tuple(tuple(reader.booster(name, p) for name in names) for names in models))
     return Part(average, p, len(models))
 
 
@@ -79,7 +79,7 @@ def write_process(process: GaussianProcess, writer: Writer) -> dict[str, Any]:
 def read_process(stored: Stored, reader: Reader) -> Part:
     """Read a Gaussian process."""
     dense = reader.part(stored["dense"], ("dense",))
-    kernel: Any = one_of(stored, "kernel", ("matern", "rbf"))
+    kernel: Any = one_of(stored, "kernel", get_args(Kernel))
     offset = numbers(stored, "offset")
     points = reader.array(stored, "points", "<f8", (None, dense.gives))
     lengths = reader.array(stored, "lengths", "<f8", (len(offset), dense.gives))
@@ -106,7 +106,7 @@ def read_weighted(stored: Stored, reader: Reader) -> Part:
 
 
 def common_columns(parts: list[Part]) -> int | None:
-    """Return how many columns the rows of predictors have, as far as any of them knows."""
+    """Return the number of columns of the predictors' input; ``None`` if none of them knows it."""
     known = {part.takes for part in parts if part.takes is not None}
     if len(known) > 1:
         raise ValueError(f"predictors take rows of {' and '.join(map(str, sorted(known)))} columns")
@@ -121,4 +121,5 @@ KINDS: dict[type, Kind] = {
     LeafForest: Kind("forest", write_forest, read_forest),
     Weighted: Kind("weighted", write_weighted, read_weighted),
 }
-PREDICTORS = ("boosters", "regressors", "process", "forest", "weighted")
+PREDICTORS = tuple(kind.name for stored, kind in KINDS.items() if stored is not DenseTable)
+"""Names of the kinds that predict."""

@@ -1,7 +1,7 @@
 """Regressors of scikit-learn: linear models and networks as arrays, any other by skops.
 
-The stacks that the library itself makes hold ridge regressions and networks. Both are a few matrices, with which the
-same class predicts the same numbers: no skops is needed for them, and another version of scikit-learn reads them.
+The library's own stacks hold ridge regressions and networks. Both are a few matrices, with which the same class
+predicts the same numbers: they need no skops, and other versions of scikit-learn can read them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ from diffgbm.persistence.store import Part, Reader, Writer
 from diffgbm.persistence.values import Stored, count, list_of, of_type, one_of
 
 LINEAR = ("LinearRegression", "Ridge", "RidgeCV")
-"""Classes of ``sklearn.linear_model`` that predict by one vector."""
+"""Classes of ``sklearn.linear_model`` whose prediction is one vector of coefficients and an intercept."""
+NETWORKS = ("MLPRegressor",)
+"""Classes of ``sklearn.neural_network``."""
+
+ACTIVATIONS = ("identity", "logistic", "tanh", "relu")
+"""Activations of ``MLPRegressor``."""
 
 
 def write_regressors(average: RegressorAverage, writer: Writer) -> dict[str, Any]:
@@ -27,42 +32,41 @@ def write_regressors(average: RegressorAverage, writer: Writer) -> dict[str, Any
     native = None if average.dense is None else _as_arrays(average, writer)
     if native is not None:
         return {**start, **native}
-    models = [list(own) for own in average.models]
-    return {**start, "form": "skops", "models": writer.regressors(models, "a guide's regressor")}
+    models = [list(regressors) for regressors in average.models]
+    return {**start, "form": "skops", "models": writer.regressors(models, "the regressor of a first-stage model")}
 
 
 def read_regressors(stored: Stored, reader: Reader) -> Part:
     """Read an average of regressors."""
     dense = reader.maybe(stored["dense"], ("dense",))
-    form = one_of(stored, "form", ("skops", "linear", "network"))
+    form = one_of(stored, "form", ("skops", *FORMS))
     if form == "skops":
         models = _checked(reader.regressors(of_type(stored, "models", str)))
     elif dense is None or dense.gives is None:
         raise ValueError("a linear model or network lacks its columns")
     else:
-        make = _linear if form == "linear" else _networks
-        models = make(stored, reader, dense.gives)
+        models = FORMS[form](stored, reader, dense.gives)
     table = None if dense is None else dense.value
     return Part(RegressorAverage(models, table), None if dense is None else dense.takes, len(models))
 
 
 def _checked(models: Any) -> tuple[tuple[Any, ...], ...]:
-    """Check what skops made."""
-    if not isinstance(models, list) or not models or not all(isinstance(own, list) and own for own in models):
-        raise TypeError("regressors are not the lists they should be")
-    if not all(callable(getattr(model, "predict", None)) for own in models for model in own):
-        raise TypeError("a regressor does not predict")
-    return tuple(tuple(own) for own in models)
+    """Check that skops constructed lists of regressors."""
+    if not isinstance(models, list) or not models or not all(isinstance(each, list) and each for each in models):
+        raise TypeError("regressors are not lists of regressors")
+    if not all(callable(getattr(model, "predict", None)) for each in models for model in each):
+        raise TypeError("a regressor has no method predict")
+    return tuple(tuple(each) for each in models)
 
 
 def _as_arrays(average: RegressorAverage, writer: Writer) -> dict[str, Any] | None:
-    """Store regressors as arrays, or return ``None`` if they are more than that."""
-    everyone = [model for own in average.models for model in own]
-    first = everyone[0]
-    if any(type(model) is not type(first) for model in everyone) or len({len(own) for own in average.models}) > 1:
+    """Store regressors as arrays; return ``None`` if arrays do not describe them."""
+    regressors = [model for each in average.models for model in each]
+    first = regressors[0]
+    if any(type(model) is not type(first) for model in regressors) or len({len(each) for each in average.models}) > 1:
         return None
     form = _form(type(first))
-    weights = None if form is None else _weights(everyone, form)
+    weights = None if form is None else _weights(regressors, form)
     if weights is None:
         return None
     units, vectors = weights
@@ -77,10 +81,10 @@ def _as_arrays(average: RegressorAverage, writer: Writer) -> dict[str, Any] | No
 
 
 def _form(kind: type) -> str | None:
-    """Tell which arrays a class is made of; by name, because importing scikit-learn's classes takes time."""
+    """Return the form of a class; by name, because importing scikit-learn's classes takes time."""
     if kind.__module__.startswith("sklearn.linear_model.") and kind.__name__ in LINEAR:
         return "linear"
-    if kind.__module__.startswith("sklearn.neural_network.") and kind.__name__ == "MLPRegressor":
+    if kind.__module__.startswith("sklearn.neural_network.") and kind.__name__ in NETWORKS:
         return "network"
     return None
 
@@ -97,7 +101,7 @@ def _weights(models: Iterable[Any], form: str) -> tuple[list[int], list[Array]] 
         else:
             return None
         arrays = [array for pair in pairs for array in pair]
-        # another order of the numbers in memory is another order of addition
+        # another memory layout would sum in another order
         if not all(array.dtype == np.float64 and array.flags.c_contiguous for array in arrays):
             return None
         units = [len(pairs[0][0]), *(len(intercept) for _, intercept in pairs)]
@@ -128,8 +132,8 @@ def _linear(stored: Stored, reader: Reader, width: int) -> tuple[tuple[Any, ...]
 def _networks(stored: Stored, reader: Reader, width: int) -> tuple[tuple[Any, ...], ...]:
     from sklearn.neural_network import MLPRegressor
 
-    one_of(stored, "class", ("MLPRegressor",))
-    activation = one_of(stored, "activation", ("identity", "logistic", "tanh", "relu"))
+    one_of(stored, "class", NETWORKS)
+    activation = one_of(stored, "activation", ACTIVATIONS)
     units = [count({"units": n}, "units") for n in list_of(stored, "units", int)]
     if len(units) < 2 or units[0] != width or units[-1] != 1:
         raise ValueError("a network's layers do not fit its columns")
@@ -151,4 +155,11 @@ def _networks(stored: Stored, reader: Reader, width: int) -> tuple[tuple[Any, ..
 def _each(weights: Array, model: Callable[[Array], Any]) -> tuple[tuple[Any, ...], ...]:
     if 0 in weights.shape:
         raise ValueError("an average of no regressors")
-    return tuple(tuple(model(vector) for vector in own) for own in weights)
+    return tuple(tuple(model(vector) for vector in vectors) for vectors in weights)
+
+
+FORMS: dict[str, Callable[[Stored, Reader, int], tuple[tuple[Any, ...], ...]]] = {
+    "linear": _linear,
+    "network": _networks,
+}
+"""Regressors that are stored as arrays, and how they are read."""

@@ -1,4 +1,4 @@
-"""A model as a list of objects that refer to earlier ones: what is shared is written once, and is shared again."""
+"""A model as a list of objects that refer to earlier ones; a shared object is written once and shared again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
 
@@ -18,16 +18,16 @@ from diffgbm.persistence.values import Stored, list_of, of_type
 
 @dataclass(frozen=True)
 class Part:
-    """An object that was read.
+    """An object that was read from a file.
 
     Attributes
     ----------
     value : object
-        The object itself.
+        The object.
     takes, gives : int or None
-        Of a predictor: columns of the rows it takes (``None``: not known) and of what it says of them.
+        Of a predictor: number of columns of its input (``None``: unknown) and of its output.
     kind : str
-        What it is, set by the reader.
+        Name of its kind, set by the reader.
     """
 
     value: Any
@@ -43,11 +43,11 @@ class Kind:
     Attributes
     ----------
     name : str
-        In the file.
+        Name of the class in files.
     write : callable
-        From an object and the writer to what JSON holds of it.
+        Function of an object and the writer that returns a JSON object.
     read : callable
-        From that and the reader to the object again; every value is checked before it is used.
+        Function of that JSON object and the reader that returns the object; it checks every value before use.
     """
 
     name: str
@@ -55,26 +55,44 @@ class Kind:
     read: Callable[[Stored, Reader], Part]
 
 
+class Storable(Protocol):
+    """A class that describes how it is stored; ``kind_of`` finds it. A subclass must set ``stored_as`` again."""
+
+    stored_as: ClassVar[str]
+
+    def to_stored(self, writer: Writer) -> dict[str, Any]:
+        """Return the JSON object of the file."""
+
+    @classmethod
+    def from_stored(cls, stored: Stored, reader: Reader) -> Part:
+        """Read the JSON object of a file; every value is checked before use."""
+
+
+def kind_of(storable: type[Storable]) -> Kind:
+    """Return the kind of a class that describes how it is stored."""
+    return Kind(storable.stored_as, storable.to_stored, storable.from_stored)
+
+
 class Writer:
-    """Lays out objects as a list and entries.
+    """Writes objects to a list and to entries of an archive.
 
     Parameters
     ----------
-    kind_of : callable
-        From an object to its kind.
+    kinds : mapping
+        Kinds by class, for classes that do not describe themselves.
     """
 
-    def __init__(self, kind_of: Callable[[Any], Kind]) -> None:
+    def __init__(self, kinds: Mapping[type, Kind]) -> None:
         self.objects: list[dict[str, Any]] = []
         self.entries: dict[str, bytes] = {}
         self.types: set[str] = set()
-        self._kind_of = kind_of
+        self._kinds = kinds
         self._positions: dict[int, int] = {}
         self._arrays: dict[bytes, str] = {}
         self._counts: Counter[str] = Counter()
 
     def put(self, value: Any) -> int | None:
-        """Write an object, unless it has been written, after its parts; return its position."""
+        """Write an object after its parts, once; return its position, or ``None`` for ``None``."""
         if value is None:
             return None
         if id(value) not in self._positions:
@@ -84,12 +102,20 @@ class Writer:
             self.objects.append(stored)
         return self._positions[id(value)]
 
+    def _kind_of(self, value: Any) -> Kind:
+        # its own, not an inherited description: a subclass may hold more than its parent stores
+        if "stored_as" in vars(type(value)):
+            return kind_of(type(value))
+        if type(value) not in self._kinds:
+            raise TypeError(f"a model file cannot hold a {type(value).__module__}.{type(value).__qualname__}.")
+        return self._kinds[type(value)]
+
     def booster(self, booster: AnyBooster) -> str:
         """Write a booster; return the name of its entry."""
         return self._entry("boosters", "txt", text_of(booster).encode())
 
     def array(self, array: NDArray[Any]) -> str:
-        """Write an array, unless an equal one has been written; return the name of its entry."""
+        """Write an array; return the name of its entry. Equal arrays share one entry."""
         content = to_npy(array)
         digest = hashlib.sha256(content).digest()
         if digest not in self._arrays:
@@ -97,7 +123,7 @@ class Writer:
         return self._arrays[digest]
 
     def regressors(self, value: Any, where: str) -> str:
-        """Write a user's regressors by skops; return the name of their entry."""
+        """Write regressors of other libraries by skops; return the name of their entry."""
         content, types = to_skops(value, where)
         self.types |= types
         return self._entry("regressors", "skops", content)
@@ -110,16 +136,16 @@ class Writer:
 
 
 class Reader:
-    """Makes objects of a list and entries, which may be anything.
+    """Constructs the objects of an untrusted file.
 
     Parameters
     ----------
     entries : mapping
-        Of the archive.
+        Entries of the archive.
     kinds : mapping
         Kinds by name.
     trusted : iterable of str or type
-        Types that the caller trusts in skops' entries; others are refused here, before anything is made.
+        Types that the caller trusts in skops entries; others are refused before anything is constructed.
     """
 
     def __init__(self, entries: Mapping[str, bytes], kinds: Mapping[str, Kind], trusted: Iterable[str | type]) -> None:
@@ -133,10 +159,10 @@ class Reader:
             check_types(foreign, trusted)
 
     def build(self, objects: Sequence[Any]) -> Part:
-        """Make all objects; return the last, which all others are part of."""
+        """Construct all objects; return the last, which all others are parts of."""
         for stored in objects:
             if not isinstance(stored, dict):
-                raise TypeError("an object is not what it should be")
+                raise TypeError("an object of the manifest is not a JSON object")
             name = of_type(stored, "kind", str)
             if name not in self._kinds:
                 raise ValueError(f"it holds an object of kind {name[:40]!r}")
@@ -145,16 +171,16 @@ class Reader:
             self._parts.append(Part(part.value, part.takes, part.gives, name))
         if not self._parts:
             raise ValueError("it holds no objects")
-        if alone := self._unused - {len(self._parts) - 1}:
-            raise ValueError(f"nothing refers to object {min(alone)}")
+        if unused := self._unused - {len(self._parts) - 1}:
+            raise ValueError(f"nothing refers to object {min(unused)}")
         if self._unread:
             raise ValueError(f"nothing refers to {min(self._unread)!r}")
         return self._parts[-1]
 
     def part(self, position: Any, kinds: Sequence[str]) -> Part:
-        """Return an earlier object if it is of one of several kinds."""
+        """Return an earlier object, which must be of one of ``kinds``."""
         if type(position) is not int or not 0 <= position < len(self._parts):
-            raise ValueError(f"object {str(position)[:20]} is referred to before it is there")
+            raise ValueError(f"object {str(position)[:20]} is referred to before it is defined")
         part = self._parts[position]
         if part.kind not in kinds:
             raise ValueError(f"object {position} is a {part.kind}, not a {' or '.join(kinds)}")
@@ -166,7 +192,7 @@ class Reader:
         return None if position is None else self.part(position, kinds)
 
     def booster(self, name: str, n_features: int) -> StoredBooster:
-        """Read a booster, each only once; its text is checked before anything follows it."""
+        """Read a booster, each only once; its text is checked before it is used."""
         if name not in self._unread:
             raise KeyError(name)
         self._unread.discard(name)
@@ -176,22 +202,22 @@ class Reader:
             raise ValueError(f"booster {name!r} cannot be used: {error}") from None
 
     def array(self, stored: Stored, field: str, dtypes: str | tuple[str, ...], shape: Shape) -> NDArray[Any]:
-        """Read the array that ``field`` names; an entry that is named twice is one array."""
+        """Read the array that ``field`` names; an entry that is named twice gives one array."""
         name = of_type(stored, field, str)
         self._unread.discard(name)
         content = self._entries[name]
         try:
-            found = from_npy(content, (dtypes,) if isinstance(dtypes, str) else dtypes, shape)
+            array = from_npy(content, (dtypes,) if isinstance(dtypes, str) else dtypes, shape)
         except ValueError as error:
             raise ValueError(f"array {name!r} ({field}) cannot be used: {error}") from None
-        return self._arrays.setdefault(name, found)
+        return self._arrays.setdefault(name, array)
 
     def arrays(self, stored: Stored, field: str, dtype: str, n: int) -> list[NDArray[Any]]:
-        """Read ``n`` arrays of one axis."""
+        """Read ``n`` one-dimensional arrays."""
         return [self.array({field: name}, field, dtype, (None,)) for name in list_of(stored, field, str, n)]
 
     def regressors(self, name: str) -> Any:
-        """Make the objects of a skops entry."""
+        """Construct the objects of a skops entry."""
         if not name.endswith(".skops"):
             raise ValueError(f"{name[:80]!r} does not hold regressors")
         content = self._entries[name]

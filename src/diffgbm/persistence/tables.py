@@ -1,25 +1,27 @@
-"""Tables and recipes: small values, stored as JSON."""
+"""Tables and recipes, stored as JSON. Names are checked against the tables of ``diffusion``."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any, get_args
 
+import numpy as np
+
 from diffgbm._util.errors import known
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.response import ResponseTable
-from diffgbm.diffusion.noise_levels import TimeSampling
+from diffgbm.diffusion.noise_levels import NOISE_FEATURES, TimeSampling
 from diffgbm.diffusion.paths import GaussianPath
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.diffusion.sampler import Equation, Sampler
 from diffgbm.persistence.values import Stored, list_of, mapping, names_of, number, numbers, plain
 
 MOST_STEPS = 1_000_000
-"""A model that a stranger wrote may not ask for more: its laws would take forever."""
+"""Most integration steps that an untrusted file may ask for."""
 
 
 def write_features(features: FeatureTable) -> dict[str, Any]:
-    """Store how features are read."""
+    """Store a feature table."""
     for j, level in ((j, level) for j, levels in enumerate(features.levels) for level in levels or ()):
         if isinstance(level, tuple):  # JSON would make it a list
             raise TypeError(f"column {j} has the category {level!r}; a model file holds numbers and text.")
@@ -27,7 +29,7 @@ def write_features(features: FeatureTable) -> dict[str, Any]:
 
 
 def read_features(stored: Stored) -> FeatureTable:
-    """Read how features are read."""
+    """Read a feature table."""
     n = stored["n_features"]
     if type(n) is not int or n < 1:
         raise ValueError(f"n_features must be a positive integer; got {n!r}")
@@ -39,28 +41,28 @@ def read_features(stored: Stored) -> FeatureTable:
 
 def _levels(column: list[Any]) -> tuple[Any, ...]:
     if not all(isinstance(level, (str, int, float)) for level in column) or len(set(column)) < len(column):
-        raise ValueError("categories must be different numbers or text")
+        raise ValueError("categories must be distinct numbers or text")
     return tuple(column)
 
 
 def write_response(response: ResponseTable) -> dict[str, Any]:
-    """Store how responses are read."""
+    """Store a response table."""
     return plain(asdict(response), "response")
 
 
 def read_response(stored: Stored) -> ResponseTable:
-    """Read how responses are read."""
+    """Read a response table."""
     if not isinstance(stored["is_1d"], bool):
         raise TypeError("is_1d must be true or false")
     scale = numbers(stored, "scale")
     d = len(scale)
     if d < 1 or (scale < 0.0).any() or (stored["is_1d"] and d > 1):
-        raise ValueError("the response's scale must be one number >= 0 for each response")
+        raise ValueError("the response table must hold one scale >= 0 for each response")
     return ResponseTable(names_of(stored, d), stored["is_1d"], numbers(stored, "location", d), scale)
 
 
 def check_steps(n_steps: int) -> None:
-    """Refuse more steps than anyone waits for."""
+    """Refuse more than ``MOST_STEPS`` integration steps."""
     if n_steps > MOST_STEPS:
         raise ValueError(f"n_steps must be at most {MOST_STEPS:,}; got {n_steps!r}")
 
@@ -86,3 +88,9 @@ def read_recipe(stored: Stored) -> Recipe:
     check_steps(stored["sampler"]["n_steps"])
     known("equation", stored["sampler"]["equation"], get_args(Equation))
     return Recipe(**{**stored, **parts})
+
+
+def noise_columns(recipe: Recipe) -> int:
+    """Return how many columns tell the trees the noise level under a recipe."""
+    t = np.ones(1)
+    return NOISE_FEATURES[recipe.noise_features](t, recipe.path.at(t)).shape[1]

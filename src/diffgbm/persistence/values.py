@@ -1,8 +1,8 @@
-"""Plain values: what JSON can hold of a model, and checks of what a stranger's JSON holds."""
+"""Values in JSON: writing plain values, and checking those of untrusted files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from diffgbm._util.types import Array
 
 Stored = Mapping[str, Any]
+"""An object of the manifest."""
+PLAIN = (str, int, float, type(None))
+"""Types of single JSON values; a truth value is an int."""
 
 
 def plain(value: Any, where: str) -> Any:
-    """Return ``value`` as JSON can hold it; refuse what it cannot."""
+    """Return ``value`` as numbers, text, lists and dicts; raise ``TypeError`` if it holds anything else."""
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -32,17 +35,17 @@ def mapping(stored: Stored, name: str) -> dict[str, Any]:
 
 
 def of_type(stored: Stored, name: str, kind: Any) -> Any:
-    """Return the value ``name`` if it is of a type (or of several)."""
+    """Return the value ``name``, which must be an instance of ``kind`` (a type or several)."""
     value = stored[name]
     if not isinstance(value, kind):
-        raise TypeError(f"{name} is not what it should be; it is {type(value).__name__}")
+        raise TypeError(f"{name} has the wrong type {type(value).__name__}")
     return value
 
 
-def one_of(stored: Stored, name: str, choices: tuple[str, ...]) -> str:
-    """Return the text ``name`` if it is one of several."""
+def one_of(stored: Stored, name: str, choices: Iterable[str]) -> str:
+    """Return the text ``name``, which must be one of ``choices``."""
     value = of_type(stored, name, str)
-    if value not in choices:
+    if value not in (choices := tuple(choices)):
         raise ValueError(f"{name} must be one of {', '.join(choices)}; it is {value[:40]!r}")
     return value
 
@@ -56,10 +59,10 @@ def count(stored: Stored, name: str, low: int = 1) -> int:
 
 
 def list_of(stored: Stored, name: str, kind: Any, length: int | None = None) -> list[Any]:
-    """Return the list ``name`` of values of a type (or of several), of a given length."""
+    """Return the list ``name``, whose items are instances of ``kind``; ``length`` is checked if not ``None``."""
     value = stored[name]
     if not isinstance(value, list) or not all(isinstance(item, kind) for item in value):
-        raise TypeError(f"{name} is not the list it should be")
+        raise TypeError(f"{name} is not a list of values of the right type")
     if length is not None and len(value) != length:
         raise ValueError(f"{name} must hold {length} value(s); it holds {len(value)}")
     return value
@@ -76,12 +79,12 @@ def names_of(stored: Stored, n: int) -> tuple[str, ...] | None:
 
 
 def numbers(stored: Stored, name: str, length: int | None = None) -> Array:
-    """Return the finite numbers ``name``, of a given length."""
+    """Return the list ``name`` of finite numbers as an array; ``length`` is checked if not ``None``."""
     values = list_of(stored, name, (int, float), length)
-    found = np.array([float(value) for value in values], dtype=np.float64)
-    if not np.isfinite(found).all():
+    array = np.array([float(value) for value in values], dtype=np.float64)
+    if not np.isfinite(array).all():
         raise ValueError(f"{name} must hold finite numbers")
-    return found
+    return array
 
 
 def number(stored: Stored, name: str) -> float:
@@ -90,8 +93,8 @@ def number(stored: Stored, name: str) -> float:
 
 
 def positions(stored: Stored, name: str, end: int) -> NDArray[np.intp]:
-    """Return the different integers ``name``, all below ``end``."""
+    """Return the list ``name`` of distinct integers from 0 to ``end - 1``."""
     values = list_of(stored, name, int)
     if len(set(values)) < len(values) or any(type(v) is not int or not 0 <= v < end for v in values):
-        raise ValueError(f"{name} must be different positions below {end}")
+        raise ValueError(f"{name} must be distinct positions below {end}")
     return np.array(values, dtype=np.intp)

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from diffgbm._util.errors import kept_warnings
 from diffgbm._util.types import Array
-from diffgbm.estimators.conformal import ConformalDiffGBM
-from diffgbm.estimators.loaded import Model, facts, interval_of, members
+from diffgbm.estimators.base import DistributionalRegressor
 from diffgbm.metrics.diagnostics import LEVELS as NOMINAL
 from diffgbm.metrics.diagnostics import PitHistogram, Reliability, equal_groups, pit_counts, reliability_of
 from diffgbm.metrics.evaluation import LEVELS, mean_scores
@@ -116,7 +115,7 @@ class ReportFacts:
 
 
 def gather(
-    model: Model,
+    model: DistributionalRegressor,
     rows: Rows,
     y: Array,
     climatology: Climatology,
@@ -134,22 +133,23 @@ def gather(
         _response(model, rows, scores, j, climatology.responses[:, j], importance, named[j], most, limits.seed)
         for j, scores in enumerate(scored.responses)
     )
-    told = facts(model)
+    told = model.describe()
     file_bytes = model_bytes(model) if file_bytes is None else file_bytes
     return ReportFacts(rows, told, climatology, responses, importance, scored.seconds, fit_seconds, file_bytes, limits)
 
 
-def climatology_of(model: Model, y: Array, y_train: Array | None) -> Climatology:
+def climatology_of(model: DistributionalRegressor, y: Array, y_train: Array | None) -> Climatology:
     """Responses for the climatology: those of training if they are known, otherwise the table's own."""
     if y_train is not None:
         return Climatology(y_train, f"the {len(y_train):,} training responses", False)
-    if isinstance(model, ConformalDiffGBM):
-        seen = np.concatenate(model.observed_)[:, None]
+    calibrated_on = model.calibration_responses()
+    if calibrated_on is not None:
+        seen = calibrated_on[:, None]
         return Climatology(seen, f"the {len(seen):,} responses that the model was calibrated on", False)
     return Climatology(y, f"the {len(y):,} responses of this table itself", True)
 
 
-def model_bytes(model: Model) -> int | None:
+def model_bytes(model: DistributionalRegressor) -> int | None:
     """Size of the model's file; ``None`` if there can be none, as with a user's own regressors without skops."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.dgbm"
@@ -161,7 +161,7 @@ def model_bytes(model: Model) -> int | None:
 
 
 def _response(
-    model: Model,
+    model: DistributionalRegressor,
     rows: Rows,
     scores: RowScores,
     j: int,
@@ -182,14 +182,14 @@ def _response(
     edges = np.histogram_bin_edges(train, bins=min(40, max(5, math.isqrt(len(train)))))
     y = scores.y
     return ResponseFacts(
-        name=members(model)[0].response_names[j],
+        name=model.response_names()[j],
         scores=mean_scores(scores.values),
         model=of_model(scores, reference),
         constant=spread,
         climatology=of_climatology(train, scores.y, reference),
         pit=pit_counts(scores.values["pit"], bars(len(scores))),
         reliability=reliability_of(scores.inside, np.array(NOMINAL)),
-        promised=isinstance(model, ConformalDiffGBM),
+        promised=model.calibration_responses() is not None,
         sharpness=sharpness(scores, seed),
         spread=by_spread(intervals, scores.iqr),
         groupings=tuple(by_feature(intervals, rows, f) for f in moving[:FEATURES]),
@@ -207,12 +207,14 @@ def _response(
     )
 
 
-def _shown(model: Model, rows: Rows, scores: RowScores, j: int, positions: NDArray[np.intp]) -> tuple[ShownRow, ...]:
+def _shown(
+    model: DistributionalRegressor, rows: Rows, scores: RowScores, j: int, positions: NDArray[np.intp]
+) -> tuple[ShownRow, ...]:
     # which rows are shown depends on the scores of all, whose laws were not kept: these few are predicted again
     with kept_warnings():
         X = rows.take(positions)
         distributions = model.predict_distribution(X)
-        ends = interval_of(model, distributions, X, MAIN).reshape(len(positions), -1, 2)[:, j]
+        ends = model.interval_of(distributions, X, MAIN).reshape(len(positions), -1, 2)[:, j]
     return shown_rows(distributions.marginals()[j], ends, scores, positions)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from diffgbm._util.errors import kept_warnings
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
-from diffgbm.estimators.loaded import Model, members
+from diffgbm.estimators.base import DistributionalRegressor
 from diffgbm.reporting.rows import Rows
 
 BUDGET = 1_000_000
@@ -47,7 +47,7 @@ class Importance:
 
 
 def permutation_importance(
-    model: Model, rows: Rows, max_rows: int = 2000, repeats: int = 5, seed: int = 0, verbose: int = 0
+    model: DistributionalRegressor, rows: Rows, max_rows: int = 2000, repeats: int = 5, seed: int = 0, verbose: int = 0
 ) -> Importance:
     """Shuffle each feature ``repeats`` times and see how far medians and interquartile ranges move.
 
@@ -58,7 +58,7 @@ def permutation_importance(
     rng = np.random.default_rng([seed, 2])
     chosen = np.sort(rng.permutation(n)[: min(max_rows, affordable)])
     orders = [rng.permutation(len(chosen)) for _ in range(repeats)]
-    changes = np.zeros((2, repeats, p, members(model)[0].n_responses))
+    changes = np.zeros((2, repeats, p, model.fitted_models()[0].n_responses))
     # what is to be warned of was warned of when the rows were scored
     with progress_bar(p, "importance", verbose, "feature") as bar, kept_warnings():
         usual = _quartiles(model, rows.take(chosen))
@@ -75,9 +75,9 @@ def permutation_importance(
     return Importance(centre, centre_std, spread, spread_std, len(chosen), repeats)
 
 
-def _quartiles(model: Model, X: Any) -> Array:
+def _quartiles(model: DistributionalRegressor, X: Any) -> Array:
     """Medians and interquartile ranges (2, n, d)."""
-    one = members(model)[0].response.is_1d
+    one = model.fitted_models()[0].response.is_1d
     distributions = model.predict_distribution(X, grid=_POINTS[one])
     found = distributions.quantile([0.25, 0.5, 0.75]).reshape(len(distributions), -1, 3)
     return np.stack([found[..., 1], found[..., 2] - found[..., 0]])

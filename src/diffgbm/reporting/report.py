@@ -12,11 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from diffgbm._util.atomic_files import check_folder, replacing
 from diffgbm._util.errors import check_count
 from diffgbm.data.response import read_response
-from diffgbm.estimators.auto import AutoDiffGBM
-from diffgbm.estimators.conformal import ConformalDiffGBM
-from diffgbm.estimators.diffgbm import DiffGBM
-from diffgbm.estimators.loaded import Model, members
-from diffgbm.estimators.search import DiffGBMCV
+from diffgbm.estimators.base import DistributionalRegressor
 from diffgbm.reporting.facts import Limits, ReportFacts, climatology_of, gather
 from diffgbm.reporting.page import page
 from diffgbm.reporting.rows import read_observations, read_rows
@@ -50,7 +46,7 @@ class Report:
 
 
 def report(
-    model: Model | DiffGBMCV,
+    model: DistributionalRegressor,
     X: Any,
     y: Any,
     path: str | os.PathLike[str] | None = None,
@@ -132,18 +128,16 @@ def report(
     train = None if y_train is None else read_observations(fitted, y_train, len(read_response(y_train)[1]), "y_train")
     climatology = climatology_of(fitted, observed, train)
     facts = gather(fitted, rows, observed, climatology, limits, fit_seconds, file_bytes, verbose)
-    names = ", ".join(members(fitted)[0].response_names)
+    names = ", ".join(fitted.response_names())
     found = Report(page(facts, f"Predictions of {names}" if title is None else title), facts)
     if path is not None:
         found.save(path)
     return found
 
 
-def _model(model: Any) -> Model:
-    """Return the model to ask, or say what could be one."""
-    if isinstance(model, DiffGBMCV):
-        model = model._best()
-    if not isinstance(model, (DiffGBM, AutoDiffGBM, ConformalDiffGBM)):
+def _model(model: Any) -> DistributionalRegressor:
+    """Return the model if it is one that can be reported on."""
+    if not isinstance(model, DistributionalRegressor):
         raise TypeError(
             f"model must be a DiffGBM, AutoDiffGBM, ConformalDiffGBM or DiffGBMCV; got {type(model).__name__}."
         )

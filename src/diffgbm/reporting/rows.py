@@ -13,7 +13,7 @@ from diffgbm._util.types import Array
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.frames import row_index
 from diffgbm.data.response import read_response
-from diffgbm.estimators.loaded import Model, members
+from diffgbm.estimators.base import DistributionalRegressor
 from diffgbm.reporting.words import number
 
 Positions = NDArray[np.intp]
@@ -73,9 +73,9 @@ class Rows:
         return number(float(value), 6) if levels is None else str(levels[int(value)])
 
 
-def read_rows(model: Model, X: Any) -> Rows:
+def read_rows(model: DistributionalRegressor, X: Any) -> Rows:
     """Read a user's table for a model, or say in the model's words why it cannot be."""
-    features = members(model)[0].features
+    features = model.fitted_models()[0].features
     matrix = features.encode(X, type(model).__name__)
     table = nw.from_native(X, pass_through=True)
     if isinstance(table, nw.LazyFrame):
@@ -89,10 +89,10 @@ def read_rows(model: Model, X: Any) -> Rows:
     return Rows(table, matrix, features, None if numbered else labels)
 
 
-def read_observations(model: Model, y: Any, n: int, argument: str = "y") -> Array:
+def read_observations(model: DistributionalRegressor, y: Any, n: int, argument: str = "y") -> Array:
     """Read responses as (n, d), in the order of the model's; frames may have theirs in any order."""
     names, values = read_response(y)
-    expected = members(model)[0].response_names
+    expected = model.response_names()
     matrix = values.reshape(len(values), -1)
     if matrix.shape != (n, len(expected)):
         raise ValueError(

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
 from diffgbm.distributions import Distribution, PredictiveDistribution
-from diffgbm.estimators.conformal import ConformalDiffGBM
-from diffgbm.estimators.loaded import Model, interval_of
+from diffgbm.estimators.base import DistributionalRegressor
 from diffgbm.metrics.diagnostics import LEVELS as NOMINAL
 from diffgbm.metrics.diagnostics import inside_central
 from diffgbm.metrics.evaluation import LEVELS, row_scores
@@ -75,7 +74,7 @@ class Scored:
     seconds: float
 
 
-def score_rows(model: Model, rows: Rows, y: Array, seed: int, verbose: int = 0) -> Scored:
+def score_rows(model: DistributionalRegressor, rows: Rows, y: Array, seed: int, verbose: int = 0) -> Scored:
     """Predict and score all rows against the observations ``y`` (n, d)."""
     parts: list[list[dict[str, Any]]] = [[] for _ in range(y.shape[1])]
     uniform = np.random.default_rng([seed, 1]).uniform(size=y.shape)
@@ -95,12 +94,12 @@ def score_rows(model: Model, rows: Rows, y: Array, seed: int, verbose: int = 0) 
     return Scored(tuple(_joined(each) for each in parts), seconds)
 
 
-def _promised(model: Model, distributions: Distribution, X: Any, level: float) -> Array:
+def _promised(model: DistributionalRegressor, distributions: Distribution, X: Any, level: float) -> Array:
     """Intervals (n, d, 2) at one level; unknown if a model calibrated on few rows cannot promise so much."""
     try:
-        ends = interval_of(model, distributions, X, level)
+        ends = model.interval_of(distributions, X, level)
     except ValueError:
-        if not isinstance(model, ConformalDiffGBM) or level <= MAIN:
+        if model.calibration_responses() is None or level <= MAIN:
             raise
         ends = np.full((len(distributions), 2), np.nan)
     return ends.reshape(len(distributions), -1, 2)

@@ -1,0 +1,96 @@
+"""What the commands write: tables of predictions, block by block, and one result for a person or a program."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from diffgbm._util.errors import DiffGBMWarning
+from diffgbm._util.optional import need
+from diffgbm._util.progress import progress_bar
+from diffgbm._util.types import Array
+from diffgbm.data.columns import table_blocks
+from diffgbm.data.table_files import TableFileError, write_table
+from diffgbm.estimators.base import DistributionalRegressor
+
+NUMBERS_AT_ONCE = 4_000_000
+"""Numbers that are held at a time (32 MB): points of distributions, or samples."""
+
+
+def rows_at_once(model: DistributionalRegressor, numbers: int) -> int:
+    """Return the rows of a block, if each row needs ``numbers`` for each response."""
+    return max(1, NUMBERS_AT_ONCE // (numbers * len(model.response_names())))
+
+
+def write_predictions(
+    model: DistributionalRegressor,
+    table: Path,
+    output: Path,
+    keep: Sequence[str],
+    columns: Callable[[Any], dict[str, Array]],
+    numbers: int,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Write ``columns(X)`` of each block of a table to ``output``, and print the number of rows.
+
+    Parameters
+    ----------
+    model : DistributionalRegressor
+        The model whose columns are read.
+    table, output : path
+        Table to read and table to write.
+    keep : sequence of str
+        Columns of ``table`` that are copied.
+    columns : callable
+        Function of a block of features that returns columns (n,) or (n, d) by name.
+    numbers : int
+        Numbers that ``columns`` holds for each row and response.
+    quiet, as_json : bool
+        How the result is printed.
+    """
+    features, rows = model.fitted_models()[0].features, 0
+    with write_table(output) as writer, progress_bar(None, "rows", not (quiet or as_json), "row") as bar:
+        for X, block in table_blocks(features, table, rows_at_once(model, numbers), keep):
+            kept = {name: block.column(name) for name in keep}
+            predicted = with_response_names(columns(X), model)
+            if both := kept.keys() & predicted.keys():
+                raise TableFileError(f"--keep: the output already has a column {sorted(both)[0]!r}.")
+            writer.write(need("pyarrow").table({**kept, **predicted}))
+            rows += len(X)
+            bar.update(len(X))
+    print_result({"output": str(output), "rows": rows}, f"{output}: {rows:,} rows.", quiet, as_json)
+
+
+def with_response_names(columns: dict[str, Array], model: DistributionalRegressor) -> dict[str, Array]:
+    """Prefix each column with the name of the response if there are several."""
+    if model.fitted_models()[0].response.is_1d:
+        return columns
+    names = model.response_names()
+    return {f"{name}_{key}": values[:, j] for key, values in columns.items() for j, name in enumerate(names)}
+
+
+def fit_summary(output: Path, target: Sequence[str], X: Any, started: float) -> str:
+    """Describe a fit that began at ``started`` and wrote ``output``, in one line."""
+    return (
+        f"{output}: fitted {', '.join(target)} to {len(X):,} rows and {X.num_columns} columns "
+        f"in {time.perf_counter() - started:.1f} s ({output.stat().st_size / 1e6:.2f} MB)."
+    )
+
+
+def hide_warnings(quiet: bool) -> None:
+    """Hide the library's warnings if only errors are wanted."""
+    if quiet:
+        warnings.simplefilter("ignore", DiffGBMWarning)
+
+
+def print_result(facts: dict[str, Any], text: str, quiet: bool, as_json: bool) -> None:
+    """Print the result of a command: as JSON for a program, or as text for a person."""
+    if as_json:
+        print(json.dumps(facts))
+    elif not quiet:
+        print(text)

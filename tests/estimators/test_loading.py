@@ -1,0 +1,160 @@
+"""Loading estimators: exact round trips, and refusal of files that no estimator wrote."""
+
+import numpy as np
+import pytest
+
+import diffgbm
+from diffgbm import AutoDiffGBM, ConformalDiffGBM, DiffGBM, ModelFileError, load
+from tests.conftest import TINY, tiny, toy
+from tests.persistence.altered_files import array_at, changed, position, refused, set_at, wrong_values
+from tests.persistence.fixture_models import automatic
+from tests.persistence.saved_models import same, table
+
+
+@pytest.fixture(scope="module")
+def auto() -> AutoDiffGBM:
+    return automatic(*table())
+
+
+def test_an_automatic_model_round_trips_with_its_leaderboard(auto, tmp_path):
+    X, _ = table()
+    auto.save(tmp_path / "m.dgbm")
+    loaded = load(tmp_path / "m.dgbm")
+    same(loaded, auto, X[:20])
+    assert loaded.explain() == auto.explain()
+    assert loaded.weights_ == auto.weights_
+    assert list(loaded.weights_) == list(auto.weights_)
+    assert loaded.first_stage_errors_ == auto.first_stage_errors_
+    assert loaded.cut_short_ == auto.cut_short_
+    assert loaded.get_params() == auto.get_params()
+    assert loaded.n_features_in_ == 3
+    assert loaded.leaderboard_.equals(auto.leaderboard_)
+    assert not hasattr(loaded, "oob_distribution_")
+    loaded.save(tmp_path / "again.dgbm")
+    assert (tmp_path / "again.dgbm").read_bytes() == (tmp_path / "m.dgbm").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"method": "cv", "cv": 2},
+        {"groups": "interquartile_range", "n_groups": 2},
+        {"groups": 2},
+        {"recalibrate": True},
+    ],
+    ids=str,
+)
+def test_a_calibrated_model_keeps_its_intervals(options, tmp_path):
+    X, y = toy()
+    X[:, 2] = np.floor(3.0 * X[:, 2])
+    base = tiny("flow", residualize="off")
+    model = ConformalDiffGBM(base, seed=0, **{"calibration_size": 0.5, **options}).fit(X, y)
+    model.save(tmp_path / "m.dgbm")
+    loaded = load(tmp_path / "m.dgbm")
+    np.testing.assert_array_equal(loaded.predict_interval(X, 0.5), model.predict_interval(X, 0.5))
+    np.testing.assert_array_equal(loaded.predict_interval(X, 0.8), model.predict_interval(X, 0.8))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert repr(loaded.get_params()) == repr(model.get_params())
+    assert loaded.n_features_in_ == 3
+    assert not hasattr(loaded.estimator, "model_")
+    loaded.save(tmp_path / "again.dgbm")
+    assert (tmp_path / "again.dgbm").read_bytes() == (tmp_path / "m.dgbm").read_bytes()
+
+
+def test_a_prefitted_calibrated_model_is_stored_once(auto, tmp_path):
+    X, y = table()
+    model = ConformalDiffGBM(auto).calibrate(X, y)
+    model.save(tmp_path / "m.dgbm")
+    loaded = load(tmp_path / "m.dgbm")
+    assert loaded.models_[0] is loaded.estimator
+    same(loaded, model, X[:9])
+
+
+def test_other_estimators_are_refused_by_name(flow_model, tmp_path):
+    class Mine(DiffGBM):
+        pass
+
+    X, y = toy()
+    with pytest.raises(TypeError, match=r"a model file cannot hold a .*Mine"):
+        ConformalDiffGBM(Mine(**TINY)).fit(X, y).save(tmp_path / "m.dgbm")
+    with pytest.raises(Exception, match="fitted"):
+        AutoDiffGBM().save(tmp_path / "m.dgbm")
+    with pytest.raises(Exception, match="fitted"):
+        ConformalDiffGBM().save(tmp_path / "m.dgbm")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_without_an_estimator_is_refused(tmp_path):
+    refused("first_stage", lambda manifest, entries: manifest["objects"].pop(), tmp_path, "not an estimator")
+
+
+def test_version_is_exported():
+    assert diffgbm.load is load
+    assert issubclass(ModelFileError, ValueError)
+
+
+NAN = float("nan")
+FEATURES = position("first_stage", "features")
+WRONG = {
+    "first_stage": [
+        ("diffgbm:params.engine", ["fast", None, 3]),
+        ("diffgbm:params.n_jobs", [0, "all", 1.5]),
+        ("diffgbm:params.n_steps", [0, "many", -3]),
+        ("diffgbm:params.seed", [-1, "x"]),
+        ("diffgbm:params.training_objective", ["nothing"]),
+        ("diffgbm:params.extra_lightgbm_params", [[1]]),
+        ("diffgbm:params.residualize", ["everything", 3, None, []]),
+        ("diffgbm:params.first_stage_features", ["everything", 3]),
+        ("diffgbm:params.unknown", [1]),
+        ("diffgbm:model", [None, 99, FEATURES]),
+    ],
+    "auto": [
+        ("auto:params.preset", ["quick"]),
+        ("auto:params.metric", ["rmse", None]),
+        ("auto:params.unknown", [1]),
+        ("auto:leaderboard", [None, [3], [{"a": [1]}], [{"a": {}}]]),
+        ("auto:weights", [None, {}, {"a": 1.0}, {"a": "x", "b": 1.0}]),
+        ("auto:first_stage_errors", [None, {"a": "x"}, {"a": None}]),
+        ("auto:cut_short", [None, 1, "no"]),
+        ("auto:summary", [None, 3, ["x"]]),
+        ("auto:pool", [None, 99, 0]),
+    ],
+    "conformal": [
+        ("conformal:estimator", [99, 1, "0", 5.5]),
+        ("conformal:models", [[], [0], [99], None]),
+        ("conformal:distributions", [[], [{}], [3], None]),
+        ("conformal:distributions.0.name", [None, 3]),
+        ("conformal:observed", [[], ["arrays/99.npy"], ["arrays/0.npy"], [3], None]),
+        ("conformal:group", [[], ["arrays/99.npy"], ["arrays/0.npy"], None]),
+        ("conformal:pit", [None, "arrays/0.npy", "arrays/99.npy"]),
+        ("conformal:edges", [[2.0, 1.0], [NAN], "ab", 3]),
+        ("conformal:values", [None, [1, 1], [[1]], 3]),
+        ("conformal:params.method", ["magic", None]),
+        ("conformal:params.n_groups", [0, "5"]),
+        ("conformal:params.groups", [[1], {}, True, False]),
+        ("conformal:params.estimator", [1]),
+    ],
+}
+
+
+@wrong_values(WRONG)
+def test_wrong_fields_are_refused(name, where, value, tmp_path):
+    refused(name, lambda manifest, entries: set_at(manifest, where, value), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("where", "make", "message"),
+    [
+        ("conformal:distributions.0.values", lambda v: v[:, ::-1].copy(), "must be sorted"),
+        ("conformal:distributions.0.levels", lambda v: v[::-1].copy(), "levels"),
+        ("conformal:distributions.0.levels", array_at(-1, 1.5), "levels"),
+        ("conformal:distributions.0.levels", array_at(0, -0.5), "levels"),
+        ("conformal:pit", array_at(0, -0.1), "from 0 to 1"),
+        ("conformal:pit", array_at(-1, 1.1), "from 0 to 1"),
+        ("conformal:pit", lambda v: v[::-1].copy(), "from 0 to 1"),
+        ("conformal:pit", lambda v: v[:0], "from 0 to 1"),
+    ],
+)
+def test_wrong_numbers_are_refused(where, make, message, tmp_path):
+    refused("conformal", changed(where, make), tmp_path, message)
