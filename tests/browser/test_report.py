@@ -132,7 +132,7 @@ def test_the_picker_changes_the_density(reports, visit):
         button = root.get_by_role("button", name=label)
         button.click()
         assert button.get_attribute("aria-pressed") == "true"
-        pictures[label], sentences[label] = drawn(page), root.locator("p.said").inner_text()
+        pictures[label], sentences[label] = drawn(page), root.locator("p.status").inner_text()
         values[label] = root.locator(".values tbody").inner_text()
     assert len(set(pictures.values())) == len(set(sentences.values())) >= 4
     assert pictures["Best"] != pictures["Worst"]
@@ -160,7 +160,7 @@ def test_the_picker_by_keyboard(reports, visit):
     shown = int(box.input_value())
     box.fill("100000")
     box.press("Enter")
-    assert "Row 100000 is not in this file" in root.locator("p.said").inner_text()
+    assert "Row 100000 is not in this file" in root.locator("p.status").inner_text()
     box.fill(str(shown))
     box.press("Enter")
     assert drawn(page) == worst

@@ -1,4 +1,4 @@
-"""Reports: what a model is worth on a table, in one HTML file that needs nothing else."""
+"""Reports on the predictions of a model, each in one self-contained HTML file."""
 
 from diffgbm.reporting.report import Report, report
 

@@ -1,27 +1,38 @@
-"""Coverage within groups of rows: by predicted spread, by bins of a number, by categories."""
+"""Coverage within groups of rows: by predicted interquartile range, by bins of a number, by categories."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from diffgbm._util.types import Array
-from diffgbm.metrics.diagnostics import Proportion, equal_groups, proportion
+from diffgbm._util.types import Array, Booleans
+from diffgbm._util.types import Rows as Positions
+from diffgbm.metrics.diagnostics import Proportion, proportion, tied_groups
+from diffgbm.reporting.formatting import number
 from diffgbm.reporting.rows import Rows
-from diffgbm.reporting.words import number
-
-Positions = NDArray[np.intp]
 
 BINS = 5
+"""Groups of a number."""
 CATEGORIES = 7
-"""Categories that are shown by themselves; the rarer ones are put together."""
+"""Categories with a group each; the rarer ones share a group."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """A group of rows: coverage of its intervals, that of intervals of constant width, and the mean width."""
+    """A group of rows.
+
+    Attributes
+    ----------
+    label : str
+        Values of the group.
+    covered : Proportion
+        Coverage of the intervals of the model.
+    constant : float
+        Coverage of intervals of constant width.
+    width : float
+        Mean width of the intervals of the model.
+    """
 
     label: str
     covered: Proportion
@@ -31,7 +42,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Grouping:
-    """Groups by one thing."""
+    """Groups of rows by one quantity."""
 
     by: str
     groups: tuple[Group, ...]
@@ -39,10 +50,18 @@ class Grouping:
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Of ``n`` rows: whether intervals, and intervals of constant width, hold the observation; their widths."""
+    """Intervals of ``n`` rows.
 
-    inside: NDArray[np.bool_]
-    constant: NDArray[np.bool_]
+    Attributes
+    ----------
+    inside, constant : ndarray of shape (n,)
+        Whether the interval of the model, and that of constant width, holds the observation.
+    width : ndarray of shape (n,)
+        Width of the interval of the model.
+    """
+
+    inside: Booleans
+    constant: Booleans
     width: Array
 
     def group(self, label: str, positions: Positions) -> Group:
@@ -51,34 +70,32 @@ class Intervals:
         return Group(label, proportion(self.inside[positions]), float(constant), float(width))
 
 
-def by_spread(intervals: Intervals, iqr: Array) -> Grouping:
-    """Equal groups in the order of the predicted interquartile range."""
-    # spreads that differ by rounding alone are the same
+def by_iqr(intervals: Intervals, iqr: Array) -> Grouping:
+    """Equal groups in the order of the predicted interquartile range (n,)."""
+    # ranges that differ by rounding errors alone are equal
     unit = 1e-9 * float(iqr.max()) or 1.0
-    return Grouping("predicted spread", _number_groups(intervals, unit * np.rint(iqr / unit), np.arange(len(iqr))))
+    groups = _number_groups(intervals, unit * np.rint(iqr / unit), np.arange(len(iqr)))
+    return Grouping("predicted interquartile range", groups)
 
 
 def by_feature(intervals: Intervals, rows: Rows, feature: int) -> Grouping:
-    """Categories, or bins of a number with about equally many rows; rows without a value are a group of their own."""
+    """Group by categories, or by bins of a number with about equally many rows; missing values are one more group."""
     values, levels = rows.matrix[:, feature], rows.features.levels[feature]
     known = np.flatnonzero(~np.isnan(values))
     distinct = np.unique(values[known])
     if levels is not None or len(distinct) <= BINS:
-        found = _value_groups(intervals, rows, feature, known)
+        groups = _value_groups(intervals, rows, feature, known)
     else:
-        found = _number_groups(intervals, values[known], known)
+        groups = _number_groups(intervals, values[known], known)
     missing = np.flatnonzero(np.isnan(values))
     if len(missing):
-        found = (*found, intervals.group(rows.text(int(missing[0]), feature), missing))
-    return Grouping(rows.names[feature], found)
+        groups = (*groups, intervals.group(rows.text(int(missing[0]), feature), missing))
+    return Grouping(rows.names[feature], groups)
 
 
 def _number_groups(intervals: Intervals, values: Array, positions: Positions) -> tuple[Group, ...]:
-    """Equal groups in the order of ``values``, those of ``positions``; equal values stay together."""
-    cuts = np.unique([values[group].max() for group in equal_groups(values, BINS)])
-    member = np.searchsorted(cuts, values)
-    groups = [np.flatnonzero(member == g) for g in range(len(cuts))]
-    return tuple(intervals.group(_range(values[group]), positions[group]) for group in groups if len(group))
+    """Groups in the order of ``values``, those of the rows at ``positions``; equal values share a group."""
+    return tuple(intervals.group(_range(values[group]), positions[group]) for group in tied_groups(values, BINS))
 
 
 def _range(values: Array) -> str:
@@ -90,13 +107,13 @@ def _value_groups(intervals: Intervals, rows: Rows, feature: int, known: Positio
     values = rows.matrix[known, feature]
     distinct, counts = np.unique(values, return_counts=True)
     common = np.argsort(-counts, kind="stable")
-    # one category more is no reason to hide its name
+    # a single rare category keeps its name
     shown = common if len(distinct) <= CATEGORIES + 1 else common[:CATEGORIES]
-    found = []
+    groups = []
     for k in np.sort(shown):
         group = known[values == distinct[k]]
-        found.append(intervals.group(rows.text(int(group[0]), feature), group))
+        groups.append(intervals.group(rows.text(int(group[0]), feature), group))
     rest = known[~np.isin(values, distinct[shown])]
     if len(rest):
-        found.append(intervals.group(f"{len(distinct) - len(shown)} others", rest))
-    return tuple(found)
+        groups.append(intervals.group(f"{len(distinct) - len(shown)} others", rest))
+    return tuple(groups)

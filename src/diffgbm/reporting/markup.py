@@ -1,4 +1,4 @@
-"""Pieces of a page: plain text in, escaped HTML out, unless it is said otherwise."""
+"""HTML elements of the page, made from plain text, which is escaped."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ _SWATCHES = {
     "inner": _box("area") + _box("inner"),
     "truth": '<line x1="12" y1="2" x2="12" y2="14" class="truth"/><circle cx="12" cy="4" r="4" class="truth-dot"/>',
 }
-"""Marks of the pictures' keys."""
+"""Symbols of the legends."""
 
 
 def section(key: str, title: str, body: str) -> str:
-    """A part of the page under a heading."""
+    """Make a section with a heading; ``body`` is HTML."""
     return (
         f'<section id="{key}" aria-labelledby="{key}-title"><h2 id="{key}-title">{escape(title)}</h2>{body}</section>'
     )
 
 
 def pair(figures: Iterable[str]) -> str:
-    """Pictures side by side where there is room."""
+    """Place figures side by side where the page is wide enough."""
     return f'<div class="pair">{"".join(figures)}</div>'
 
 
 def note(text: str) -> str:
-    """A remark; ``text`` is HTML."""
+    """Make a paragraph in small type; ``text`` is HTML."""
     return f'<p class="note">{text}</p>'
 
 
 def figure(title: str, caption: str, key: Sequence[tuple[str, str]], drawn: str) -> str:
-    """A picture with its title, caption and key."""
-    below = (f"<p>{escape(caption)}</p>" if caption else "") + (key_of(key) if key else "")
+    """Make a figure with its title, caption and legend; ``drawn`` is SVG."""
+    below = (f"<p>{escape(caption)}</p>" if caption else "") + (legend(key) if key else "")
     return f"<figure><figcaption><h3>{escape(title)}</h3>{below}</figcaption>{drawn}</figure>"
 
 
-def key_of(entries: Iterable[tuple[str, str]]) -> str:
-    """The meaning of marks."""
+def legend(entries: Iterable[tuple[str, str]]) -> str:
+    """Make a legend from pairs of a symbol and its label."""
     items = "".join(
         f'<li><svg viewBox="0 0 24 14" aria-hidden="true">{_SWATCHES[mark]}</svg>{escape(label)}</li>'
         for mark, label in entries
@@ -63,13 +63,13 @@ def key_of(entries: Iterable[tuple[str, str]]) -> str:
 
 
 def facts_table(lines: Iterable[tuple[str, str]], caption: str) -> str:
-    """A table of names and values."""
+    """Make a table of names and values."""
     rows = "".join(f'<tr><th scope="row">{escape(a)}</th><td>{escape(b)}</td></tr>' for a, b in lines)
     return f'<table class="facts"><caption>{escape(caption)}</caption><tbody>{rows}</tbody></table>'
 
 
 def table(head: Sequence[str], lines: Sequence[Sequence[str]], caption: str, plain: bool = False) -> str:
-    """A table of numbers; the first line stands out unless it is ``plain``."""
+    """Make a table of numbers; the first line is bold unless the table is ``plain``."""
     columns = "".join(f'<th scope="col">{escape(cell)}</th>' if cell else "<td></td>" for cell in head)
     rows = "".join(
         f'<tr{"" if plain or i else " class=first"}><th scope="row">{escape(line[0])}</th>'

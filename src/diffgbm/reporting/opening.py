@@ -1,4 +1,4 @@
-"""The opening of a report's page: what the model is worth in words, and where to read on."""
+"""The top of a report: a summary of the scores, and links to the sections."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ import numpy as np
 
 from diffgbm.metrics.diagnostics import binomial_band
 from diffgbm.reporting.facts import ReportFacts, ResponseFacts
+from diffgbm.reporting.formatting import NONE, number, percent
 from diffgbm.reporting.markup import table
 from diffgbm.reporting.scores import MAIN
-from diffgbm.reporting.words import NONE, number, percent
 
 CALIBRATED = 0.05
-"""A test of uniformity above this level gives no reason to doubt."""
+"""p-value of the test of uniform transforms above which a model passes."""
 
 
 def headline(response: ResponseFacts) -> str:
-    """Say in a sentence, and in four numbers, what the model is worth."""
-    name, model, climate = escape(response.name), response.model, response.climatology
+    """Summarise the scores of one response in a sentence and four numbers."""
+    name, model, climatology = escape(response.name), response.model, response.climatology
     rows = response.pit.counts.sum()
     low, high = (float(v) / rows for v in binomial_band(int(rows), np.array(MAIN)))
     covered = model.coverage[MAIN]
     if covered < low:
-        verdict, style = f"less than they promise: below {percent(low, 0)} is no accident", "bad"
+        comparison, style = f"significantly less than nominal (the 95% band begins at {percent(low, 0)})", "bad"
     elif covered > high:
-        verdict, style = f"more than they promise: above {percent(high, 0)} is no accident", "bad"
+        comparison, style = f"significantly more than nominal (the 95% band ends at {percent(high, 0)})", "bad"
     else:
-        verdict, style = "as promised, within what chance allows", "good"
-    narrower = model.width[MAIN] / climate.width[MAIN] if climate.width[MAIN] > 0.0 else np.nan
+        comparison, style = "consistent with the nominal coverage", "good"
+    ratio = model.width[MAIN] / climatology.width[MAIN] if climatology.width[MAIN] > 0.0 else np.nan
     sentence = (
         f'<p class="lead">For <strong>{name}</strong> the model is {_better(model.skill)}. '
-        f"Its {percent(MAIN, 0)} intervals hold <strong>{percent(covered)}</strong> of {rows:,} observations, "
-        f"{verdict}. "
-        f"They are {number(model.width[MAIN], 3)} wide on average"
-        + (f", {_times(narrower)} those of climatology.</p>" if np.isfinite(narrower) else ".</p>")
+        f"Its {percent(MAIN, 0)} intervals cover <strong>{percent(covered)}</strong> of {rows:,} observations, "
+        f"{comparison}. "
+        f"Their mean width is {number(model.width[MAIN], 3)}"
+        + (f", {_times(ratio)} that of climatology.</p>" if np.isfinite(ratio) else ".</p>")
     )
     p = response.scores["pit_p"]
     tiles = [
-        ("Skill against climatology", percent(model.skill), "100% is perfect, 0% is no better than climatology", ""),
+        ("CRPS skill against climatology", percent(model.skill), "100% is perfect, 0% equals climatology", ""),
         (
             f"Coverage of {percent(MAIN, 0)} intervals",
             percent(covered),
@@ -48,13 +48,13 @@ def headline(response: ResponseFacts) -> str:
         (
             "Sharpness",
             number(model.width[MAIN], 3),
-            f"mean width of the {percent(MAIN, 0)} interval; climatology {number(climate.width[MAIN], 3)}",
+            f"mean width of the {percent(MAIN, 0)} interval; climatology {number(climatology.width[MAIN], 3)}",
             "",
         ),
         (
-            "Calibration of whole laws",
+            "Calibration of the distributions",
             NONE if p is None else "p < 0.001" if p < 0.001 else f"p = {p:.3f}",
-            "test of uniform transforms; small values speak against the model",
+            "Kolmogorov-Smirnov test of uniform transforms; small values mean miscalibration",
             "" if p is None else "good" if p > CALIBRATED else "bad",
         ),
     ]
@@ -67,8 +67,8 @@ def headline(response: ResponseFacts) -> str:
 
 
 def overview(facts: ReportFacts) -> str:
-    """Say what the model is worth for several responses: a line for each."""
-    head = ["", "skill", "coverage of 90% interval", "width of 90%", "CRPS"]
+    """Summarise the scores of several responses: a line for each."""
+    head = ["", "skill", "coverage of 90% interval", "width of 90% interval", "CRPS"]
     lines = [
         [
             r.name,
@@ -81,14 +81,14 @@ def overview(facts: ReportFacts) -> str:
     ]
     skills = [r.model.skill for r in facts.responses]
     sentence = (
-        f'<p class="lead">Over {len(skills)} responses the model is between {_better(min(skills))} and '
+        f'<p class="lead">For {len(skills)} responses the model is between {_better(min(skills))} and '
         f"{_better(max(skills))}.</p>"
     )
-    return sentence + table(head, lines, "Each response by itself", plain=True)
+    return sentence + table(head, lines, "Scores of each response", plain=True)
 
 
 def contents(facts: ReportFacts) -> str:
-    """Links to the sections; to the responses if there are several."""
+    """Link to the sections, or to the responses if there are several."""
     links = [("summary", "Data and model")]
     if len(facts.responses) > 1:
         links += [(f"response-{j}", r.name) for j, r in enumerate(facts.responses)]
@@ -109,7 +109,7 @@ def contents(facts: ReportFacts) -> str:
 
 def _better(skill: float) -> str:
     if not np.isfinite(skill):
-        return "not comparable with climatology, which makes no errors here"
+        return "not comparable with climatology, whose CRPS is zero here"
     if skill < 0.0:
         return f"<strong>{percent(-skill, 0)} worse</strong> than climatology by CRPS"
     return f"<strong>{percent(skill, 0)} better</strong> than climatology by CRPS"

@@ -6,18 +6,18 @@
   const nice = (low, high, most) => {
     const rough = (high - low) / (most - 1), unit = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 2.5, 5, 10].map((k) => k * unit).find((s) => s >= rough * (1 - 1e-9));
-    const found = [];
-    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(k * step);
-    return found;
+    const values = [];
+    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) values.push(k * step);
+    return values;
   };
-  const written = (value, digits = 4) => {
+  const format = (value, digits = 4) => {
     if (value === 0) return "0";
     const size = Math.abs(value);
     if (size >= 1e9 || size < 1e-4) return value.toExponential(digits - 1).replaceAll("-", "−");
     return value.toLocaleString("en-US", { maximumSignificantDigits: Math.max(digits, Math.ceil(Math.log10(size + 1))) })
       .replaceAll("-", "−");
   };
-  // ticks lie close together: as many decimals as their step needs, and no more
+  // ticks have as many decimals as their step needs
   const ticked = (value, step) => {
     if (Math.abs(step) < 1e-6 || Math.abs(value) >= 1e9) return value.toExponential(3).replaceAll("-", "−");
     const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9) + (/^2\.5/.test((step / 10 ** Math.floor(Math.log10(step) + 1e-9)).toFixed(1)) ? 1 : 0));
@@ -29,7 +29,7 @@
     const root = document.getElementById(`rows-${number}`);
     const svg = root.querySelector("svg.density"), space = svg.namespaceURI;
     const input = root.querySelector("input[type=number]"), same = root.querySelector("input[type=checkbox]");
-    const said = root.querySelector(".said"), table = root.querySelector(".values tbody");
+    const status = root.querySelector(".status"), table = root.querySelector(".values tbody");
     const buttons = [...root.querySelectorAll("button[data-row]")];
     let current = -1, W = 620;
 
@@ -43,7 +43,7 @@
 
     const draw = (row) => {
       svg.replaceChildren();
-      // drawn in the screen's own units, so that texts keep their size on a phone
+      // drawn in screen pixels, so that texts keep their size on a phone
       W = Math.round(Math.min(Math.max(svg.clientWidth || 620, 300), 620));
       svg.setAttribute("viewBox", `0 0 ${W} ${H}`);
       const [low, high] = same.checked ? response.range : row.range;
@@ -92,7 +92,7 @@
         const up = outline.length ? mass * tall * 0.96 : mass / largest * tall * 0.94;
         add("line", { class: "stem", x1: x(value).toFixed(1), y1: base, x2: x(value).toFixed(1), y2: (base - up).toFixed(1) });
         if (x(value) - labelled > 42) {
-          // beside the line of the observed value, not under it
+          // beside the line of the observed value, not behind it
           const beside = Math.abs(x(value) - x(row.observed)) < 18;
           add("text", { class: "tick", x: (clear(x(value)) + (beside ? 6 : 0)).toFixed(1), y: (base - up - 6).toFixed(1), "text-anchor": beside ? "start" : "middle" }, `${(100 * mass).toFixed(0)}%`);
           labelled = x(value);
@@ -106,10 +106,10 @@
       add("line", { class: "truth", x1: seen.toFixed(1), y1: TOP - 16, x2: seen.toFixed(1), y2: base });
       add("circle", { class: "truth-dot", cx: seen.toFixed(1), cy: TOP - 16, r: 5 });
       const anchor = seen > W - 130 ? "end" : "start", shift = anchor === "end" ? -10 : 10;
-      add("text", { class: "said", x: (seen + shift).toFixed(1), y: TOP - 12, "text-anchor": anchor }, `observed ${written(row.observed)}`);
+      add("text", { class: "observed", x: (seen + shift).toFixed(1), y: TOP - 12, "text-anchor": anchor }, `observed ${format(row.observed)}`);
       svg.setAttribute("aria-label",
-        `Predictive density of ${response.name} in ${row.title}: median ${written(q50)}, 90% interval from ` +
-        `${written(row.interval[0])} to ${written(row.interval[1])}, observed ${written(row.observed)}.`);
+        `Predictive density of ${response.name} in ${row.title}: median ${format(q50)}, 90% interval from ` +
+        `${format(row.interval[0])} to ${format(row.interval[1])}, observed ${format(row.observed)}.`);
     };
 
     const choose = (index) => {
@@ -118,9 +118,9 @@
       draw(row);
       input.value = row.row;
       buttons.forEach((b) => b.setAttribute("aria-pressed", String(Number(b.dataset.row) === row.row)));
-      said.textContent =
-        `${row.title[0].toUpperCase()}${row.title.slice(1)}: median ${written(row.quantiles[2])}, 90% interval ${written(row.interval[0])} to ` +
-        `${written(row.interval[1])}, observed ${written(row.observed)} (${row.inside ? "inside" : "outside"}), CRPS ${written(row.crps, 3)}.`;
+      status.textContent =
+        `${row.title[0].toUpperCase()}${row.title.slice(1)}: median ${format(row.quantiles[2])}, 90% interval ${format(row.interval[0])} to ` +
+        `${format(row.interval[1])}, observed ${format(row.observed)} (${row.inside ? "inside" : "outside"}), CRPS ${format(row.crps, 3)}.`;
       table.replaceChildren(...response.features.map((name, j) => {
         const line = document.createElement("tr"), head = document.createElement("th"), cell = document.createElement("td");
         head.scope = "row"; head.textContent = name; cell.textContent = row.features[j];
@@ -139,7 +139,7 @@
     input.addEventListener("change", () => {
       const wanted = Number(input.value), index = nearest(wanted);
       choose(index);
-      if (response.rows[index].row !== wanted) said.textContent = `Row ${wanted} is not in this file. The nearest that is: ${said.textContent}`;
+      if (response.rows[index].row !== wanted) status.textContent = `Row ${wanted} is not in this file. The nearest row in it: ${status.textContent}`;
     });
     same.addEventListener("change", () => draw(response.rows[current]));
     choose(nearest(Number(buttons[0].dataset.row)));

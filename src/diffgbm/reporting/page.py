@@ -1,4 +1,4 @@
-"""A report's page: sections, style, script and data put into one file."""
+"""The page of a report: sections, style, script and data in one HTML file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from diffgbm.reporting.shown import ShownRow
 
 
 def page(facts: ReportFacts, title: str) -> str:
-    """Write the page."""
+    """Make the page."""
     folder = files("diffgbm.reporting")
     style, script, template = (folder.joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js", "html"))
     several = len(facts.responses) > 1
@@ -41,7 +41,7 @@ def page(facts: ReportFacts, title: str) -> str:
 
 
 def embedded(value: Any) -> str:
-    """Write JSON that cannot end the script it stands in, nor begin another."""
+    """Encode JSON without characters that could end the script element around it."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -59,12 +59,12 @@ def _response(facts: ReportFacts, j: int) -> list[str]:
 
 
 def _data(facts: ReportFacts) -> dict[str, Any]:
-    """What the script draws."""
+    """Data that the script draws."""
     return {"responses": [_response_data(facts, response) for response in facts.responses]}
 
 
 def _response_data(facts: ReportFacts, response: ResponseFacts) -> dict[str, Any]:
-    shown = sections.shown_features(facts, response)
+    shown = sections.shown_features(response)
     rows = [_row_data(facts, row, shown) for row in response.shown]
     edges, heights = response.background
     return {
@@ -90,7 +90,7 @@ def _row_data(facts: ReportFacts, row: ShownRow, shown: list[int]) -> dict[str, 
         "interval": [_round(v) for v in row.interval],
         "quantiles": [_round(v) for v in picture.quantiles],
         "range": [low, high],
-        # ten-thousandths of the range and thousandths of the peak are finer than a screen
+        # ten-thousandths of the range and thousandths of the peak are finer than the pixels of a screen
         "x": np.rint(10_000 * (picture.grid - low) / (high - low)).astype(int).tolist(),
         "y": np.rint(1000 * picture.density / (peak or 1.0)).astype(int).tolist(),
         "peak": _round(peak),
@@ -100,7 +100,7 @@ def _row_data(facts: ReportFacts, row: ShownRow, shown: list[int]) -> dict[str, 
 
 
 def _range(row: ShownRow) -> tuple[float, float]:
-    """Ends of a row's own axis: its density, point masses, interval and observation."""
+    """Ends of the axis of one row: its density, point masses, interval and observation."""
     picture = row.picture
     everything = np.concatenate([picture.grid, picture.atoms, row.interval, [row.observed]])
     low, high = float(everything.min()), float(everything.max())
@@ -115,5 +115,5 @@ def _common_range(response: ResponseFacts) -> list[float]:
 
 
 def _round(value: float) -> float:
-    """Keep the digits that a picture can show."""
+    """Round to the digits that a picture can show."""
     return float(f"{value:.7g}")

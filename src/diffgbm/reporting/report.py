@@ -1,4 +1,4 @@
-"""Reports: what a model is worth on a table, in one HTML file that needs nothing else."""
+"""Reports on the predictions of a model, each in one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from diffgbm._util.atomic_files import check_folder, replacing
 from diffgbm._util.errors import check_count
 from diffgbm.data.response import read_response
 from diffgbm.estimators.base import DistributionalRegressor
-from diffgbm.reporting.facts import Limits, ReportFacts, climatology_of, gather
+from diffgbm.reporting.baselines import climatology_of
+from diffgbm.reporting.facts import Limits, ReportFacts, gather
 from diffgbm.reporting.page import page
 from diffgbm.reporting.rows import read_observations, read_rows
 
@@ -22,21 +23,21 @@ __all__ = ["Report", "report"]
 
 @dataclass(frozen=True)
 class Report:
-    """Use this to save or read what ``report`` returns: its page, and the numbers on it.
+    """Use this to save or read what ``report`` returns: its page and its numbers.
 
     Attributes
     ----------
     html : str
         The page.
     facts : ReportFacts
-        What it says, as numbers.
+        The numbers of the page.
     """
 
     html: str = field(repr=False)
     facts: ReportFacts = field(repr=False)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file, whole or not at all."""
+        """Write the page to a file, completely or not at all."""
         with replacing(path) as temporary:
             temporary.write_text(self.html, encoding="utf-8", newline="\n")
 
@@ -61,37 +62,38 @@ def report(
     seed: int = 0,
     verbose: int = 0,
 ) -> Report:
-    """Write down what a model is worth on rows that it has not seen: one HTML file that needs no network.
+    """Evaluate a model on rows that it has not seen, and write one HTML file that needs no network.
 
-    Scores beside climatology and a point model, calibration, sharpness, coverage by spread and by features, densities
-    of rows that can be picked, what moves the centre and what moves the spread, time and size.
+    The report shows scores beside two baselines, calibration, sharpness, coverage by predicted interquartile range and
+    by features, densities of rows that the reader selects, feature importance for the median and for the interquartile
+    range, run times and sizes.
 
     Parameters
     ----------
     model : DiffGBM, AutoDiffGBM, ConformalDiffGBM or DiffGBMCV
         A fitted model.
     X : array-like or frame of shape (n, p)
-        At least two rows, best of all ones that the model has not learned from.
+        At least two rows, preferably not rows of the training table.
     y : array-like, Series or frame of shape (n,) or (n, d)
-        What was observed.
+        Observations.
     path : str or path, optional
         File to write.
     y_train : array-like, Series or frame, optional
-        Responses of training, for the climatology. Left out, these are the responses that a ``ConformalDiffGBM`` was
-        calibrated on, and ``y`` itself for other models. The report says which.
+        Training responses, for the climatology. The default is the responses that a ``ConformalDiffGBM`` was
+        calibrated on, and ``y`` for other models. The report states which.
     title : str, optional
         Title of the report.
     importance_rows, n_repeats : int
-        Rows between which features are shuffled, at most, and how often. Fewer rows are taken if there are many
-        features: a million predictions are enough.
+        Most rows for permutation importance, and permutations of each feature. With many features fewer rows are used,
+        to predict at most a million rows.
     rows_shown : int
-        Rows whose densities are in the file, of all responses together.
+        Rows whose densities are in the file, over all responses.
     fit_seconds : float, optional
-        How long training took, if it is to be said.
+        Training time, to be shown in the report.
     file_bytes : int, optional
-        Size of the model's file; found by writing one if left out.
+        Size of the model file; by default the report saves the model to measure it.
     seed : int
-        Seed of everything random. The same seed gives the same report, but for the seconds in its last section.
+        Seed of all random choices. The same seed gives the same report, except for the run times in its last section.
     verbose : int
         1 shows progress bars on a terminal.
 
@@ -108,11 +110,11 @@ def report(
     >>> X = rng.uniform(size=(200, 2))
     >>> y = X[:, 0] + (0.1 + X[:, 1]) * rng.standard_normal(200)
     >>> model = diffgbm.DiffGBM.flow(n_estimators=20, n_jobs=1, seed=0).fit(X[:150], y[:150])
-    >>> found = diffgbm.report(model, X[150:], y[150:], y_train=y[:150])
-    >>> found.html[:15]
+    >>> report = diffgbm.report(model, X[150:], y[150:], y_train=y[:150])
+    >>> report.html[:15]
     '<!DOCTYPE html>'
     """
-    fitted = _model(model)
+    fitted = _fitted(model)
     limits = Limits(
         check_count("importance_rows", importance_rows, 2),
         check_count("n_repeats", n_repeats, 1),
@@ -129,14 +131,14 @@ def report(
     climatology = climatology_of(fitted, observed, train)
     facts = gather(fitted, rows, observed, climatology, limits, fit_seconds, file_bytes, verbose)
     names = ", ".join(fitted.response_names())
-    found = Report(page(facts, f"Predictions of {names}" if title is None else title), facts)
+    result = Report(page(facts, f"Predictions of {names}" if title is None else title), facts)
     if path is not None:
-        found.save(path)
-    return found
+        result.save(path)
+    return result
 
 
-def _model(model: Any) -> DistributionalRegressor:
-    """Return the model if it is one that can be reported on."""
+def _fitted(model: Any) -> DistributionalRegressor:
+    """Return the model if it is a fitted regressor of this library; raise an error otherwise."""
     if not isinstance(model, DistributionalRegressor):
         raise TypeError(
             f"model must be a DiffGBM, AutoDiffGBM, ConformalDiffGBM or DiffGBMCV; got {type(model).__name__}."

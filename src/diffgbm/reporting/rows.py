@@ -1,4 +1,4 @@
-"""The rows of a report: the user's table as it was given, and as the model reads it."""
+"""The rows of a report: the table of the user, and the matrix that the model reads."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from diffgbm._util.types import Array
+from diffgbm._util.types import Rows as Positions
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.frames import row_index
 from diffgbm.data.response import read_response
 from diffgbm.estimators.base import DistributionalRegressor
-from diffgbm.reporting.words import number
-
-Positions = NDArray[np.intp]
+from diffgbm.reporting.formatting import number
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +24,13 @@ class Rows:
     Attributes
     ----------
     table : narwhals.DataFrame or ndarray of shape (n, p)
-        What the user gave.
+        The table of the user.
     matrix : ndarray of shape (n, p)
-        The same as the model reads it: categories as codes, what is missing or was never seen as NaN.
+        The table as the model reads it: categories as codes, missing values and unknown categories as NaN.
     features : FeatureTable
-        What the model remembers of its features.
+        The columns of the training table.
     labels : tuple of str or None
-        Names of the rows, if the user's frame has them and they are not their numbers.
+        Row labels of a frame, unless they are the row numbers.
     """
 
     table: Any
@@ -45,17 +43,17 @@ class Rows:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the features; an array's are numbered from 0."""
+        """Names of the features; those of an array are numbered from 0."""
         return self.features.names or tuple(f"column {j}" for j in range(self.features.n_features))
 
     def take(self, positions: Positions) -> Any:
-        """Some of the rows, as the user's own kind of table."""
+        """Return some of the rows as the same kind of table."""
         if isinstance(self.table, nw.DataFrame):
             return self.table[positions.tolist()].to_native()
         return self.table[positions]
 
     def shuffled(self, positions: Positions, feature: int, order: Positions) -> Any:
-        """Take some of the rows, with the values of one feature in another ``order`` of ``positions``."""
+        """Return some of the rows, with the values of one feature permuted by ``order`` (of ``positions``)."""
         if not isinstance(self.table, nw.DataFrame):
             table = self.table[positions].copy()
             table[:, feature] = self.table[positions[order], feature]
@@ -66,7 +64,7 @@ class Rows:
         return part.with_columns(part.get_column(name)[order.tolist()].alias(name)).to_native()
 
     def text(self, row: int, feature: int) -> str:
-        """Write a value as the model reads it."""
+        """Format a value as the model reads it."""
         value, levels = self.matrix[row, feature], self.features.levels[feature]
         if np.isnan(value):
             return "missing" if levels is None else "missing or new"
@@ -74,7 +72,7 @@ class Rows:
 
 
 def read_rows(model: DistributionalRegressor, X: Any) -> Rows:
-    """Read a user's table for a model, or say in the model's words why it cannot be."""
+    """Read the table of the user; raise the error of the model if its columns do not match."""
     features = model.fitted_models()[0].features
     matrix = features.encode(X, type(model).__name__)
     table = nw.from_native(X, pass_through=True)
@@ -90,7 +88,7 @@ def read_rows(model: DistributionalRegressor, X: Any) -> Rows:
 
 
 def read_observations(model: DistributionalRegressor, y: Any, n: int, argument: str = "y") -> Array:
-    """Read responses as (n, d), in the order of the model's; frames may have theirs in any order."""
+    """Read responses as (n, d) in the order of the model; the columns of a frame may have any order."""
     names, values = read_response(y)
     expected = model.response_names()
     matrix = values.reshape(len(values), -1)

@@ -1,4 +1,4 @@
-"""What each row contributes to a report, gathered in blocks: a few numbers of each law, not the law."""
+"""Scores of each row, computed in blocks. A few numbers of each row are kept, not its predictive distribution."""
 
 from __future__ import annotations
 
@@ -7,42 +7,41 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diffgbm._util.progress import progress_bar
-from diffgbm._util.types import Array
+from diffgbm._util.types import Array, Booleans
 from diffgbm.distributions import Distribution, PredictiveDistribution
 from diffgbm.estimators.base import DistributionalRegressor
 from diffgbm.metrics.diagnostics import LEVELS as NOMINAL
-from diffgbm.metrics.diagnostics import inside_central
+from diffgbm.metrics.diagnostics import inside_central, randomised_pit
 from diffgbm.metrics.evaluation import LEVELS, row_scores
 from diffgbm.reporting.rows import Rows
 
 BLOCK = 4096
-"""Rows whose laws are held at a time."""
+"""Rows of a block."""
 MAIN = 0.9
-"""The interval that a report speaks of."""
+"""Nominal coverage of the intervals that the report describes."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowScores:
-    """Numbers of ``n`` rows for one response.
+    """Scores of ``n`` rows for one response.
 
     Attributes
     ----------
-    values : dict of ndarray (n,)
-        As ``evaluation.row_scores``: y, crps, squared, absolute, pit, and coverage and width by level. The ``pit`` of
-        an observation on a point mass is drawn evenly from what the mass holds, so that it can be uniform.
+    values : dict of ndarray of shape (n,)
+        Scores of ``metrics.evaluation.row_scores``: y, crps, squared, absolute, pit, and coverage and width by level.
+        ``pit`` is randomised at point masses.
     median, iqr : ndarray of shape (n,)
-        Median and interquartile range of the law.
+        Median and interquartile range of the distribution.
     inside : ndarray of shape (n, k)
-        Whether the observation lies in the law's central intervals at the levels of a reliability diagram.
+        Whether the observation lies in the central interval of each level of a reliability diagram.
     """
 
     values: dict[str, Array]
     median: Array
     iqr: Array
-    inside: NDArray[np.bool_]
+    inside: Booleans
 
     def __len__(self) -> int:
         return len(self.median)
@@ -57,18 +56,18 @@ class RowScores:
         """Observations minus medians (n,)."""
         return self.y - self.median
 
-    def covered(self, level: float = MAIN) -> NDArray[np.bool_]:
-        """Whether each observation lies in the interval that the model promises."""
+    def covered(self, level: float = MAIN) -> Booleans:
+        """Whether each observation lies in the interval of the model."""
         return np.asarray(self.values[f"coverage_{level:g}"], dtype=bool)
 
     def width(self, level: float = MAIN) -> Array:
-        """Width of the interval that the model promises."""
+        """Width of the interval of the model (n,)."""
         return self.values[f"width_{level:g}"]
 
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Row scores of each response, and the seconds that predicting the laws took."""
+    """Row scores of each response, and the seconds that the predictions took."""
 
     responses: tuple[RowScores, ...]
     seconds: float
@@ -76,7 +75,7 @@ class Scored:
 
 def score_rows(model: DistributionalRegressor, rows: Rows, y: Array, seed: int, verbose: int = 0) -> Scored:
     """Predict and score all rows against the observations ``y`` (n, d)."""
-    parts: list[list[dict[str, Any]]] = [[] for _ in range(y.shape[1])]
+    parts: list[list[RowScores]] = [[] for _ in range(y.shape[1])]
     uniform = np.random.default_rng([seed, 1]).uniform(size=y.shape)
     seconds = 0.0
     with progress_bar(len(rows), "score", verbose, "row") as bar:
@@ -84,38 +83,41 @@ def score_rows(model: DistributionalRegressor, rows: Rows, y: Array, seed: int, 
             block = np.arange(first, min(first + BLOCK, len(rows)))
             X = rows.take(block)
             started = time.perf_counter()
-            distributions = model.predict_distribution(X)
+            distribution = model.predict_distribution(X)
             seconds += time.perf_counter() - started
-            ends = {level: _promised(model, distributions, X, level) for level in LEVELS}
-            for j, distribution in enumerate(distributions.marginals()):
-                own = {level: e[:, j] for level, e in ends.items()}
-                parts[j].append(_block(distribution, y[block, j], own, uniform[block, j]))
+            ends = {level: _intervals(model, distribution, X, level) for level in LEVELS}
+            for j, marginal in enumerate(distribution.marginals()):
+                marginal_ends = {level: e[:, j] for level, e in ends.items()}
+                parts[j].append(_block_scores(marginal, y[block, j], marginal_ends, uniform[block, j]))
             bar.update(len(block))
-    return Scored(tuple(_joined(each) for each in parts), seconds)
+    return Scored(tuple(_concatenate(blocks) for blocks in parts), seconds)
 
 
-def _promised(model: DistributionalRegressor, distributions: Distribution, X: Any, level: float) -> Array:
-    """Intervals (n, d, 2) at one level; unknown if a model calibrated on few rows cannot promise so much."""
+def _intervals(model: DistributionalRegressor, distribution: Distribution, X: Any, level: float) -> Array:
+    """Intervals (n, d, 2) of the model at one level; NaN if it was calibrated on too few rows for this level."""
     try:
-        ends = model.interval_of(distributions, X, level)
+        ends = model.interval_of(distribution, X, level)
     except ValueError:
         if model.calibration_responses() is None or level <= MAIN:
             raise
-        ends = np.full((len(distributions), 2), np.nan)
-    return ends.reshape(len(distributions), -1, 2)
+        ends = np.full((len(distribution), 2), np.nan)
+    return ends.reshape(len(distribution), -1, 2)
 
 
-def _block(distribution: PredictiveDistribution, y: Array, ends: dict[float, Array], uniform: Array) -> dict[str, Any]:
+def _block_scores(
+    distribution: PredictiveDistribution, y: Array, ends: dict[float, Array], uniform: Array
+) -> RowScores:
     scores = row_scores(distribution, y, ends)
-    before = distribution.cdf(np.nextafter(y, -np.inf))
-    scores["pit"] = before + uniform * (scores["pit"] - before)
-    for level, own in ends.items():  # what is not promised is neither kept nor broken
-        scores[f"coverage_{level:g}"] = np.where(np.isnan(own[:, 0]), np.nan, scores[f"coverage_{level:g}"])
+    scores["pit"] = randomised_pit(distribution, y, uniform)
+    for level, interval in ends.items():  # without an interval there is no coverage
+        scores[f"coverage_{level:g}"] = np.where(np.isnan(interval[:, 0]), np.nan, scores[f"coverage_{level:g}"])
     low, median, high = distribution.quantile([0.25, 0.5, 0.75]).T
-    inside = inside_central(distribution, y, np.array(NOMINAL))
-    return {"values": scores, "median": median, "iqr": high - low, "inside": inside}
+    return RowScores(scores, median, high - low, inside_central(distribution, y, np.array(NOMINAL)))
 
 
-def _joined(parts: list[dict[str, Any]]) -> RowScores:
-    values = {name: np.concatenate([part["values"][name] for part in parts]) for name in parts[0]["values"]}
-    return RowScores(values, *(np.concatenate([part[name] for part in parts]) for name in ("median", "iqr", "inside")))
+def _concatenate(blocks: list[RowScores]) -> RowScores:
+    values = {name: np.concatenate([block.values[name] for block in blocks]) for name in blocks[0].values}
+    median, iqr, inside = (
+        np.concatenate([getattr(block, name) for block in blocks]) for name in ("median", "iqr", "inside")
+    )
+    return RowScores(values, median, iqr, inside)

@@ -1,4 +1,4 @@
-"""The sections of a report's page: facts in, HTML out. Every text that is not the library's own is escaped."""
+"""The sections of a report as HTML. Every text that comes from the user is escaped."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ import numpy as np
 
 from diffgbm.metrics.evaluation import LEVELS
 from diffgbm.reporting import pictures
-from diffgbm.reporting.facts import POINTS, Contender, ReportFacts, ResponseFacts
+from diffgbm.reporting.baselines import MethodScores
+from diffgbm.reporting.facts import POINTS, ReportFacts, ResponseFacts
+from diffgbm.reporting.formatting import aligned, number, percent, shortened, size
 from diffgbm.reporting.groups import Grouping
-from diffgbm.reporting.markup import facts_table, figure, key_of, note, pair, section, table
+from diffgbm.reporting.markup import facts_table, figure, legend, note, pair, section, table
 from diffgbm.reporting.scores import MAIN
 from diffgbm.reporting.shown import SMOOTH
-from diffgbm.reporting.words import aligned, number, percent, shortened, size
 
 BARS = 12
-"""Features whose importance is drawn."""
+"""Features in a picture of importance."""
+SHOWN_FEATURES = 30
+"""Features in the list beside a density."""
 
 
 def summary(facts: ReportFacts) -> str:
-    """Say what was predicted, from what, and with what."""
+    """Describe the data and the model."""
     features, matrix = facts.rows.features, facts.rows.matrix
     categories = len(features.categorical)
     missing = float(np.isnan(matrix).mean())
-    told = facts.model
     data = [
         ("Rows", f"{len(facts.rows):,}"),
         (
@@ -34,11 +36,11 @@ def summary(facts: ReportFacts) -> str:
         ("Missing values", f"{percent(missing)} of the cells" if missing > 0.0 else "none"),
         *((f"Response {r.name}", "; ".join(f"{k} {number(v)}" for k, v in r.summary.items())) for r in facts.responses),
     ]
-    model = [("Model", told["model"]), ("Recipe", told["recipe"])]
-    model += [(label, told[key]) for key, label in (("chosen", "Chosen"), ("calibrated", "Calibrated")) if key in told]
+    labels = {"model": "Model", "recipe": "Recipe", "chosen": "Chosen", "calibrated": "Calibrated"}
+    model = [(label, facts.model[key]) for key, label in labels.items() if key in facts.model]
     warning = (
-        "Scores are those of new data only if the model has not seen these rows; on the rows that it learned from it "
-        "looks better than it is."
+        "The scores are those of new data only if the model was not trained on these rows. On training rows they are "
+        "too optimistic."
     )
     return section(
         "summary",
@@ -49,23 +51,23 @@ def summary(facts: ReportFacts) -> str:
 
 
 def scores(facts: ReportFacts, response: ResponseFacts, key: str) -> str:
-    """Compare with climatology and with a point model."""
-    contenders = {
+    """Compare the model with climatology and with a point model."""
+    methods = {
         "This model": response.model,
-        "Point model, constant spread": response.constant,
+        "Point model, constant residuals": response.constant,
         "Climatology": response.climatology,
     }
     like = response.climatology.crps or response.model.crps
     lines = [
         [
             name,
-            f"{aligned(c.crps, like)} ± {aligned(c.error, like)}",
-            percent(c.skill),
-            percent(c.coverage[0.5]),
-            percent(c.coverage[MAIN]),
-            number(c.width[MAIN]),
+            f"{aligned(method.crps, like)} ± {aligned(method.error, like)}",
+            percent(method.skill),
+            percent(method.coverage[0.5]),
+            percent(method.coverage[MAIN]),
+            number(method.width[MAIN]),
         ]
-        for name, c in contenders.items()
+        for name, method in methods.items()
     ]
     head = [
         "",
@@ -73,45 +75,47 @@ def scores(facts: ReportFacts, response: ResponseFacts, key: str) -> str:
         "skill",
         "coverage of 50% interval",
         "coverage of 90% interval",
-        "width of 90%",
+        "width of 90% interval",
     ]
-    own = " It has seen the answers, so its skill is a little too good." if facts.climatology.own else ""
+    in_sample = (
+        " It uses the observations that are scored, so its score is slightly too good."
+        if facts.climatology.in_sample
+        else ""
+    )
     how = (
-        f"CRPS: lower is better, in units of {escape(response.name)}. Climatology is {facts.climatology.source}, as "
-        f"one law for all rows.{own} The point model is this model's median with the same errors around it everywhere, "
-        "those of all other rows of this table. What it lacks is knowing where it is unsure; what it has is the errors "
-        f"of these very rows. Median: mean absolute error {number(response.scores['mae'])}. Mean: root mean squared "
-        f"error {number(response.scores['rmse'])}."
+        f"CRPS: lower is better, in units of {escape(response.name)}. Climatology predicts the distribution of "
+        f"{facts.climatology.source} for every row.{in_sample} The point model predicts the median of this model plus "
+        "the residuals of all other rows of this table. It does not know which rows are uncertain, but it knows the "
+        f"residuals of this table. Mean absolute error of the median: {number(response.scores['mae'])}. Root mean "
+        f"squared error of the mean: {number(response.scores['rmse'])}."
     )
     return section(
         f"scores-{key}",
         "Scores",
-        table(head, lines, "Beside the two simplest ways to predict")
-        + _levels(response.model, response.promised)
-        + note(how),
+        table(head, lines, "This model and two baselines") + _levels(response.model, response.conformal) + note(how),
     )
 
 
 def calibration(response: ResponseFacts, key: str) -> str:
     """Draw the histogram of transforms and the reliability of intervals."""
     model = response.model
-    promised = [(level, model.coverage[level]) for level in LEVELS if np.isfinite(model.coverage[level])]
+    conformal = [(level, model.coverage[level]) for level in LEVELS if np.isfinite(model.coverage[level])]
     keys = [("model", "observed"), ("nominal", "calibrated"), ("band", "95% if calibrated")]
     pit = figure(
-        "Are the laws right as a whole?",
-        "Flat if they are. A hump: laws too wide. A trough: too narrow. A slope: shifted.",
+        "Probability integral transforms",
+        "Flat if the distributions are calibrated. Hump: too wide. Trough: too narrow. Slope: biased.",
         [("bar", "observed"), ("nominal", "expected"), ("band", "95% if calibrated")],
         pictures.pit_histogram(response.pit),
     )
     curve = figure(
-        "Do intervals hold what they promise?",
-        "Below the diagonal intervals are too narrow, above it too wide.",
-        [*keys, ("other", "conformal intervals")] if response.promised else keys,
-        pictures.reliability(response.reliability, promised if response.promised else ()),
+        "Coverage of intervals",
+        "Below the diagonal the intervals are too narrow, above it too wide.",
+        [*keys, ("other", "conformal intervals")] if response.conformal else keys,
+        pictures.reliability(response.reliability, conformal if response.conformal else ()),
     )
     atoms = (
-        "Some laws have point masses. The transform of an observation on a mass is drawn evenly from what the mass "
-        "holds. An interval that ends on a mass holds all of it, and covers more than it says."
+        "Some distributions have point masses. The transform of an observation on a point mass is randomised. An "
+        "interval that ends on a point mass contains all of it, so its coverage exceeds the nominal one."
     )
     return section(
         f"calibration-{key}", "Calibration", pair([pit, curve]) + (note(atoms) if response.has_atoms else "")
@@ -119,74 +123,57 @@ def calibration(response: ResponseFacts, key: str) -> str:
 
 
 def sharpness(response: ResponseFacts, key: str) -> str:
-    """Draw width against error, and coverage by spread and by features."""
-    found = response.sharpness
+    """Draw widths against errors, and coverage by predicted interquartile range."""
+    result = response.sharpness
     rows = int(response.pit.counts.sum())
-    some = f" {POINTS} of {rows:,} rows are drawn; the means are of all." if rows > len(found.width) else ""
+    some = f" {POINTS} of {rows:,} rows are drawn; the means are of all rows." if rows > len(result.width) else ""
     scatter = figure(
-        "Is the model unsure where it is wrong?",
+        "Width of intervals against errors",
         f"Errors should grow with the width. On the dashed line an error is half the width.{some}",
         [("faint", "rows"), ("means", "means of equal groups"), ("nominal", "half the width")],
-        pictures.sharpness(found),
+        pictures.sharpness(result),
     )
-    spread = _coverage(response.spread, "Coverage by predicted spread", "Fifths of the rows by interquartile range.")
-    return section(f"sharpness-{key}", "Sharpness and uncertainty", pair([scatter, spread]))
+    title = "Coverage by predicted interquartile range"
+    groups = _coverage(response.by_iqr, title, "Fifths of the rows.")
+    return section(f"sharpness-{key}", "Sharpness", pair([scatter, groups]))
 
 
 def groups(response: ResponseFacts, key: str) -> str:
     """Draw coverage by bins or categories of the most important features."""
-    parts = [_coverage(g, f"Coverage by {shortened(g.by, 60)}", "") for g in response.groupings]
+    parts = [_coverage(grouping, f"Coverage by {shortened(grouping.by, 60)}", "") for grouping in response.by_features]
     body = pair(parts) if parts else "<p>No feature changes the predictions.</p>"
     chance = (
-        "A model can keep its promise on average and break it for some. By chance alone, the error bar of one group in "
-        "twenty misses the dashed line."
+        "Coverage can be right on average and wrong in some groups. By chance alone, one error bar in twenty misses "
+        "the dashed line."
     )
     return section(f"groups-{key}", "Coverage by the most important features", body + (note(chance) if parts else ""))
 
 
 def densities(facts: ReportFacts, response: ResponseFacts, key: str) -> str:
-    """Show the law of a row that can be picked."""
-    words = {
-        "typical": "Typical",
-        "best": "Best",
-        "worst": "Worst",
-        "narrowest": "Narrowest",
-        "widest": "Widest",
-    }
-    buttons = "".join(
-        f'<button type="button" data-row="{response.picks[name] + 1}" aria-pressed="false">{label}</button>'
-        for name, label in words.items()
-    )
+    """Show the predictive density of a row that the reader selects."""
     n, embedded = len(facts.rows), len(response.shown)
-    which = f"all {n:,} rows" if embedded == n else f"{embedded:,} of {n:,} rows, the named ones and others at random"
+    which = f"all {n:,} rows" if embedded == n else f"{embedded:,} of {n:,} rows: the named ones and random others"
     intro = (
-        f"Best and worst are by CRPS, narrowest and widest by the {percent(MAIN, 0)} interval, typical is in the "
-        f"middle of both. Rows count from 1. Densities are smoothed over {percent(SMOOTH, 0)} of their "
+        f"Best and worst are by CRPS, narrowest and widest by the {percent(MAIN, 0)} interval; typical is in the "
+        f"middle of both. Rows are numbered from 1. Densities are smoothed by at least {percent(SMOOTH, 0)} of the "
         f"standard deviation. This file holds {which}."
     )
-    picker = (
-        f'<fieldset class="picker"><legend>Choose a row</legend>{buttons}'
-        f'<label>row <input type="number" min="1" max="{n}" step="1" aria-describedby="said-{key}"></label>'
-        '<button type="button" data-step="-1" aria-label="previous row">←</button>'
-        '<button type="button" data-step="1" aria-label="next row">→</button>'
-        '<label><input type="checkbox" checked> same axis for all rows</label></fieldset>'
-    )
-    legend = key_of(
+    keys = legend(
         [
             ("area", f"{percent(MAIN, 0)} interval"),
-            ("inner", "middle half"),
+            ("inner", "50% interval"),
             ("truth", "observed"),
             ("climate", "climatology"),
         ]
     )
-    status = f'<p class="said" id="said-{key}" role="status" aria-live="polite"></p>'
+    status = f'<p class="status" id="status-{key}" role="status" aria-live="polite"></p>'
     drawn = (
-        f"<figure><figcaption>{status}{legend}</figcaption>"
+        f"<figure><figcaption>{status}{keys}</figcaption>"
         '<svg viewBox="0 0 620 330" role="img" aria-label="Predictive density" class="picture density"></svg>'
-        "<noscript><p>The densities are drawn by a script in this file; scripts are switched off.</p></noscript>"
+        "<noscript><p>A script in this file draws the densities; scripts are switched off.</p></noscript>"
         "</figure>"
     )
-    shown, features = len(shown_features(facts, response)), facts.rows.features.n_features
+    shown, features = len(shown_features(response)), facts.rows.features.n_features
     caption = "Features of the row" + (f", the {shown} most important of {features}" if shown < features else "")
     values = (
         f'<div class="values" tabindex="0" role="region" aria-label="{caption}">'
@@ -195,29 +182,26 @@ def densities(facts: ReportFacts, response: ResponseFacts, key: str) -> str:
     return section(
         f"densities-{key}",
         "Predictive densities",
-        f'{note(intro)}<div id="rows-{key}">{picker}<div class="shown">{drawn}{values}</div></div>',
+        f'{note(intro)}<div id="rows-{key}">{_picker(response, n, key)}<div class="shown">{drawn}{values}</div></div>',
     )
 
 
-SHOWN_FEATURES = 30
-
-
-def shown_features(facts: ReportFacts, response: ResponseFacts) -> list[int]:
-    """Features that are listed beside a density, the most important first."""
+def shown_features(response: ResponseFacts) -> list[int]:
+    """Positions of the features that are listed beside a density, the most important first."""
     return [int(f) for f in response.order[:SHOWN_FEATURES]]
 
 
 def importance(facts: ReportFacts, j: int, key: str) -> str:
-    """Draw what moves the centre and what moves the spread."""
-    response, found = facts.responses[j], facts.importance
+    """Draw the importance of features for the median and for the interquartile range."""
+    response, result = facts.responses[j], facts.importance
     p = facts.rows.features.n_features
     kinds = [
-        ("What moves the centre", "mean change of the median", found.centre, found.centre_std, "bar-main"),
+        ("Importance for the median", "mean change of the median", result.median, result.median_std, "bar-main"),
         (
-            "What moves the spread",
+            "Importance for the interquartile range",
             "mean change of the interquartile range",
-            found.spread,
-            found.spread_std,
+            result.iqr,
+            result.iqr_std,
             "bar-other",
         ),
     ]
@@ -229,43 +213,56 @@ def importance(facts: ReportFacts, j: int, key: str) -> str:
         figures.append(figure(title, "", [], drawn))
     some = f" The {BARS} most important of {p} features are drawn." if p > BARS else ""
     how = (
-        f"Each feature is shuffled {found.repeats} times between {found.rows:,} rows, and predictions before and after "
-        f"are compared, in units of {escape(response.name)}; whiskers are standard deviations over the shuffles. "
-        "Features that say the same share their importance, and shuffling makes rows that do not exist."
-        f"{some}"
+        f"Permutation importance: each feature is permuted {result.repeats} times between {result.rows:,} rows. Bars "
+        f"are mean absolute changes of the predictions, in units of {escape(response.name)}; whiskers are standard "
+        "deviations over the permutations. Features with the same information share their importance, and permuted "
+        f"rows may be unrealistic.{some}"
     )
-    return section(f"importance-{key}", "What moves the predictions", pair(figures) + note(how))
+    return section(f"importance-{key}", "Feature importance", pair(figures) + note(how))
 
 
 def cost(facts: ReportFacts) -> str:
-    """Say how long things took and how large they are."""
+    """Report run times and sizes."""
     seconds, rows = facts.predict_seconds, len(facts.rows)
     trees = facts.model["trees"]
     lines = [
         (
-            "Predicting",
-            f"{number(seconds, 3)} s for the laws of {rows:,} rows ({number(rows / seconds, 3)} rows a second)",
+            "Prediction",
+            f"{number(seconds, 3)} s for the distributions of {rows:,} rows "
+            f"({number(rows / seconds, 3)} rows per second)",
         ),
-        (
-            "Training",
-            "not recorded in the model" if facts.fit_seconds is None else f"{number(facts.fit_seconds, 3)} s",
-        ),
+        ("Training", "not recorded in the model" if facts.fit_seconds is None else f"{number(facts.fit_seconds, 3)} s"),
         ("Boosting rounds", f"{sum(trees):,}" + (f" in {len(trees)} boosters" if len(trees) > 1 else "")),
         ("Model file", "cannot be written" if facts.file_bytes is None else size(facts.file_bytes)),
     ]
     return section("cost", "Time and size", facts_table(lines, "Measured when this report was made"))
 
 
-def _levels(model: Contender, promised: bool) -> str:
+def _picker(response: ResponseFacts, n: int, key: str) -> str:
+    """Make the buttons and fields that select a row."""
+    buttons = "".join(
+        f'<button type="button" data-row="{position + 1}" aria-pressed="false">{name.capitalize()}</button>'
+        for name, position in response.named.items()
+    )
+    return (
+        f'<fieldset class="picker"><legend>Select a row</legend>{buttons}'
+        f'<label>row <input type="number" min="1" max="{n}" step="1" aria-describedby="status-{key}"></label>'
+        '<button type="button" data-step="-1" aria-label="previous row">←</button>'
+        '<button type="button" data-step="1" aria-label="next row">→</button>'
+        '<label><input type="checkbox" checked> same axis for all rows</label></fieldset>'
+    )
+
+
+def _levels(model: MethodScores, conformal: bool) -> str:
     lines = [
         [f"{percent(level, 0)} interval", percent(model.coverage[level]), number(model.width[level])]
         for level in LEVELS
     ]
-    what = "Intervals of this model" + (", conformal" if promised else "")
-    lines_table = table(["", "coverage", "mean width"], lines, what, plain=True)
+    caption = "Intervals of this model" + (", conformal" if conformal else "")
+    lines_table = table(["", "coverage", "mean width"], lines, caption, plain=True)
     return f"<details><summary>Intervals at other levels</summary>{lines_table}</details>"
 
 
-def _coverage(found: Grouping, title: str, caption: str) -> str:
+def _coverage(grouping: Grouping, title: str, caption: str) -> str:
     keys = [("model", "intervals of this model"), ("other", "constant width"), ("nominal", percent(MAIN, 0))]
-    return figure(title, caption, keys, pictures.coverage(found, MAIN))
+    return figure(title, caption, keys, pictures.coverage(grouping, MAIN))

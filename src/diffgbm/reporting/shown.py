@@ -1,38 +1,36 @@
-"""The rows whose laws a report draws: which they are, and their densities."""
+"""The rows whose densities a report draws: which they are, and their curves and point masses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
 from diffgbm._util.types import Array
+from diffgbm._util.types import Rows as Positions
 from diffgbm.distributions import PredictiveDistribution
 from diffgbm.distributions.density_plot import density_grid
 from diffgbm.reporting.scores import RowScores
 
-Positions = NDArray[np.intp]
-
 ATOM = 0.02
-"""Probability that makes points which coincide a point mass."""
+"""Smallest probability of points that coincide for them to be drawn as a point mass."""
 DISCRETE = 0.8
-"""Probability of point masses from which on the other values are taken as rare point masses."""
+"""Total probability of point masses from which on all other values are point masses, too."""
 SMOOTH = 0.1
-"""Standard deviations over which a density is smoothed at least, where it is drawn."""
+"""Smallest bandwidth of a drawn density, in standard deviations."""
 MARKS = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Quantiles that are marked."""
+"""Levels of the marked quantiles."""
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A law to draw: the density (k,) of what is no point mass on a grid (k,), masses, and quantiles.
+    """A predictive distribution to draw: point masses, and a density of the rest.
 
     Attributes
     ----------
     grid, density : ndarray of shape (k,)
-        The density integrates to the probability that no point mass holds; both are empty if these hold all.
+        The density integrates to the probability outside the point masses; both are empty if there is none.
     atoms, masses : ndarray of shape (a,)
         Values of point masses, and their probabilities.
     quantiles : ndarray of shape (5,)
@@ -48,7 +46,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class ShownRow:
-    """A row that is drawn: its position, observation, score, promised interval and law."""
+    """A row that is drawn: its position, observation, score, interval and distribution."""
 
     position: int
     observed: float
@@ -57,8 +55,8 @@ class ShownRow:
     picture: Picture
 
 
-def picks(scores: RowScores) -> dict[str, int]:
-    """Rows that are worth a look, by what they are called."""
+def named_rows(scores: RowScores) -> dict[str, int]:
+    """Positions of the typical, best, worst, narrowest and widest row."""
     crps, width = scores.values["crps"], scores.width()
     centred = [
         np.abs(2.0 * np.argsort(np.argsort(v, kind="stable"), kind="stable") - len(v) + 1) for v in (crps, width)
@@ -73,18 +71,18 @@ def picks(scores: RowScores) -> dict[str, int]:
 
 
 def rows_to_show(named: dict[str, int], n: int, most: int, seed: int) -> Positions:
-    """Positions of the named rows, and of others at random, in order: ``most`` together if there are so many."""
+    """Sorted positions of the named rows and of random others, ``most`` together if there are as many."""
     first = np.unique(list(named.values()))
     others = np.random.default_rng([seed, 3]).permutation(np.setdiff1d(np.arange(n), first))
     return np.sort(np.concatenate([first, others[: max(0, most - len(first))]])).astype(np.intp)
 
 
 def picture(distribution: PredictiveDistribution, observed: float) -> Picture:
-    """Take the law of one row apart into point masses and a density."""
+    """Split the distribution of one row into point masses and a density."""
     values = distribution.values[0]
     edges = np.concatenate([[0.0], 0.5 * (distribution.levels[1:] + distribution.levels[:-1]), [1.0]])
     mass = np.diff(edges)
-    # a point mass restored to the user's units may be spread by rounding
+    # a point mass in the units of the response may differ by rounding errors
     close = 1e-9 * max(float(np.ptp(values)), float(np.abs(values).max()))
     starts = np.flatnonzero(np.concatenate([[True], np.diff(values) > close]))
     together = np.add.reduceat(mass, starts)
@@ -105,9 +103,9 @@ def picture(distribution: PredictiveDistribution, observed: float) -> Picture:
 
 
 def _smooth_density(distribution: PredictiveDistribution, grid: Array) -> Array:
-    """Density of one row on a grid (k,), with no kernel narrower than ``SMOOTH`` standard deviations.
+    """Density of one row on a grid (k,), with bandwidths of at least ``SMOOTH`` standard deviations.
 
-    Trees make laws with needles that hold little probability, and would hide everything else in a picture.
+    Distributions made by trees can have narrow peaks of little probability, which would dominate the picture.
     """
     mass, width = distribution.kernels
     width = np.maximum(width[0], SMOOTH * distribution.std()[0])
@@ -115,16 +113,16 @@ def _smooth_density(distribution: PredictiveDistribution, grid: Array) -> Array:
 
 
 def shown_rows(
-    distributions: PredictiveDistribution, ends: Array, scores: RowScores, positions: Positions
+    distribution: PredictiveDistribution, ends: Array, scores: RowScores, positions: Positions
 ) -> tuple[ShownRow, ...]:
-    """Draw the laws of ``positions``, whose promised intervals are ``ends`` (k, 2)."""
+    """Prepare the rows at ``positions`` (k,), with their distributions and intervals ``ends`` (k, 2), for drawing."""
     return tuple(
         ShownRow(
             int(i),
             float(scores.y[i]),
             float(scores.values["crps"][i]),
             (float(low), float(high)),
-            picture(distribution, float(scores.y[i])),
+            picture(row, float(scores.y[i])),
         )
-        for i, distribution, (low, high) in zip(positions, distributions, ends, strict=True)
+        for i, row, (low, high) in zip(positions, distribution, ends, strict=True)
     )

@@ -1,4 +1,4 @@
-"""Marks of a picture in SVG: numbers in, text out. Colours are classes of the page, so that they follow its theme."""
+"""SVG elements of the pictures. Colours are CSS classes, so that they follow the theme of the page."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from html import escape
 
 import numpy as np
 
-from diffgbm.reporting.words import number
+from diffgbm.reporting.formatting import number
 
 NARROW, BROAD, FULL = 8.2, 11.0, 14.0
-"""Widths of small letters and digits, of capitals and signs, and of East Asian characters, in a wide font."""
+"""Widths of lower-case letters and digits, of capitals and symbols, and of East Asian characters, in a wide font."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A picture's size, its margins, and the ranges of its axes."""
+    """Size and margins of a picture, and the ranges of its axes."""
 
     x_range: tuple[float, float]
     y_range: tuple[float, float]
@@ -40,15 +40,15 @@ class Frame:
         return self.height - self.bottom - (value - low) / (high - low) * (self.height - self.top - self.bottom)
 
 
-def room(text: str) -> float:
-    """Width of a text of a picture, about."""
+def text_width(text: str) -> float:
+    """Estimate the width of a text in a picture."""
     full = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     broad = sum(c.isupper() or c in "<>=+@&%#~mw" for c in text)
     return FULL * full + BROAD * broad + NARROW * (len(text) - full - broad)
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers between ``low`` and ``high``, ``most`` or fewer."""
+    """At most ``most`` round numbers between ``low`` and ``high``."""
     rough = (high - low) / max(most - 1, 1)
     unit = 10.0 ** math.floor(math.log10(rough))
     step = next(k * unit for k in (1.0, 2.0, 2.5, 5.0, 10.0) if k * unit >= rough * (1.0 - 1e-9))
@@ -57,12 +57,12 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def at(value: float) -> str:
-    """Write a coordinate."""
+    """Format a coordinate."""
     return f"{value:.1f}".removesuffix(".0")
 
 
 def text(x: float, y: float, content: str, anchor: str = "start", style: str = "tick", more: str = "") -> str:
-    """Write a text whose anchor is ``start``, ``middle`` or ``end``."""
+    """Draw a text; ``anchor`` is ``start``, ``middle`` or ``end``."""
     return f'<text x="{at(x)}" y="{at(y)}" text-anchor="{anchor}" class="{style}"{more}>{escape(content)}</text>'
 
 
@@ -84,7 +84,7 @@ def circle(x: float, y: float, radius: float, style: str, title: str = "") -> st
 
 
 def diamond(x: float, y: float, radius: float, style: str) -> str:
-    """Draw a square that stands on a corner."""
+    """Draw a square rotated by 45 degrees."""
     corners = [(x - radius, y), (x, y - radius), (x + radius, y), (x, y + radius)]
     return path(corners, style, closed=True)
 
@@ -97,13 +97,13 @@ def path(points: Iterable[tuple[float, float]], style: str, closed: bool = False
 
 def band(frame: Frame, x: np.ndarray, low: np.ndarray, high: np.ndarray, style: str) -> str:
     """Fill between two lines."""
-    there = [(frame.x(a), frame.y(b)) for a, b in zip(x, high, strict=True)]
+    forward = [(frame.x(a), frame.y(b)) for a, b in zip(x, high, strict=True)]
     back = [(frame.x(a), frame.y(b)) for a, b in zip(x[::-1], low[::-1], strict=True)]
-    return path([*there, *back], style, closed=True)
+    return path([*forward, *back], style, closed=True)
 
 
 def x_axis(frame: Frame, values: Sequence[float], title: str, labels: Sequence[str] | None = None) -> str:
-    """Ticks, their labels and the axis' title below the frame."""
+    """Draw ticks, their labels and the title of the axis below the frame."""
     bottom = frame.height - frame.bottom
     labels = [number(value) for value in values] if labels is None else labels
     parts = [line(frame.left, bottom, frame.width - frame.right, bottom, "axis")]
@@ -115,7 +115,7 @@ def x_axis(frame: Frame, values: Sequence[float], title: str, labels: Sequence[s
 
 
 def y_axis(frame: Frame, values: Sequence[float], title: str, labels: Sequence[str] | None = None) -> str:
-    """Lines across the frame with their labels, and the axis' title above."""
+    """Draw grid lines with their labels, and the title of the axis above the frame."""
     labels = [number(value) for value in values] if labels is None else labels
     parts = []
     for value, label in zip(values, labels, strict=True):
@@ -125,7 +125,7 @@ def y_axis(frame: Frame, values: Sequence[float], title: str, labels: Sequence[s
 
 
 def drawing(frame: Frame, parts: Iterable[str], description: str, style: str = "") -> str:
-    """Put marks together; ``description`` is what is read out where pictures are not seen."""
+    """Join elements into a picture; screen readers read the ``description``."""
     view = f'viewBox="0 0 {at(frame.width)} {at(frame.height)}"'
     return f'<svg {view} role="img" aria-label="{escape(description)}" class="picture {style}">{"".join(parts)}</svg>'
 

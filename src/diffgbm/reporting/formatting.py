@@ -1,4 +1,4 @@
-"""Numbers and sentences of a report, as plain text."""
+"""Numbers of a report as text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MINUS, NONE = "\N{MINUS SIGN}", "\N{EN DASH}"
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Write a number with ``digits`` significant digits and commas between thousands."""
+    """Format a number with ``digits`` significant digits and commas between thousands."""
     if value is None or not math.isfinite(value):
         return NONE
     if value == 0.0:
@@ -24,7 +24,7 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def aligned(value: float | None, like: float, digits: int = 4) -> str:
-    """Write a number with the decimals that ``digits`` significant digits of ``like`` have, so that columns align."""
+    """Format a number with as many decimals as ``digits`` significant digits of ``like``, so that columns align."""
     if value is None or not math.isfinite(value):
         return NONE
     if like == 0.0 or not 1e-4 <= abs(like) < 1e9:
@@ -34,21 +34,21 @@ def aligned(value: float | None, like: float, digits: int = 4) -> str:
 
 
 def percent(value: float | None, digits: int = 1) -> str:
-    """Write a share as a percentage."""
+    """Format a proportion as a percentage."""
     if value is None or not math.isfinite(value):
         return NONE
     return f"{100.0 * value:.{digits}f}%".replace("-", MINUS)
 
 
 def size(n_bytes: int) -> str:
-    """Write a number of bytes."""
+    """Format a number of bytes."""
     if n_bytes < 1000:
         return f"{n_bytes} bytes"
     return f"{n_bytes / 1e3:.0f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:.1f} MB"
 
 
 def shortened(text: str, length: int) -> str:
-    """Cut a text that is too long in its middle: names often differ at their ends."""
+    """Shorten a text to ``length`` characters by cutting its middle: names often differ at their ends."""
     if len(text) <= length:
         return text
     tail = (length - 1) // 3

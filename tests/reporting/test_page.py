@@ -1,0 +1,44 @@
+"""Pages are self-contained, and strings of the user are escaped."""
+
+import json
+from html.parser import HTMLParser
+
+from diffgbm.reporting.page import embedded
+from tests.reporting.models import data_of
+
+
+def test_embedded_json_cannot_end_its_script():
+    text = embedded({"a": "</script><script>&\u2028"})
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == {"a": "</script><script>&\u2028"}
+
+
+def test_a_page_is_self_contained(mixed):
+    html = mixed[3].html
+    assert "http://" not in html
+    assert "https://" not in html
+    links = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag, attributes):
+            links.extend((tag, name, value) for name, value in attributes if name in ("src", "href", "style", "action"))
+
+    Reader().feed(html)
+    assert links
+    assert all(tag == "a" and name == "href" and value.startswith("#") for tag, name, value in links)
+    assert "url(" not in html
+    assert "@import" not in html
+
+
+def test_strings_of_the_user_are_escaped(mixed):
+    html = mixed[3].html
+    page, script = html.split('<script type="application/json"')
+    for markup in ("<script>alert", "<img", "<b>", "<i>", "</title><script>"):
+        assert markup not in page
+        assert markup not in script
+    assert page.count("<script") == 0
+    assert script.count("<script") == 1
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    data = data_of(html)["responses"][0]
+    assert data["name"] == mixed[2].name
+    assert set(data["features"]) == set(mixed[1].columns)
