@@ -87,7 +87,7 @@ def test_a_pickle_named_as_a_model_runs_nothing(file, tmp_path, monkeypatch):
         (archive(("boosters/../x.txt", b"")), "it holds"),
         (archive(("boosters/0.txt", b"")), "no manifest"),
         (archive(("manifest.json", b"{")), "not JSON"),
-        (archive(("manifest.json", b"[" * 100_000), method=zipfile.ZIP_STORED), "not JSON"),
+        (archive(("manifest.json", b"[" * 20_000), method=zipfile.ZIP_STORED), "not JSON"),
         (archive(("manifest.json", b"\xff\xfe")), "not JSON"),
         (archive(("manifest.json", b"[]")), "is not 'diffgbm-model'"),
         (archive(("manifest.json", b'{"format": "other"}')), "is not 'diffgbm-model'"),
@@ -141,7 +141,7 @@ def test_entries_that_share_their_bytes_are_refused(tmp_path):
 
 def test_a_table_of_constants_is_stored_uncompressed():
     """It shrinks more than any text does: it is stored as it is."""
-    entries = {"manifest.json": b"{}", "arrays/0.npy": to_npy(np.zeros((1000, 300)))}
+    entries = {"manifest.json": b"{}", "arrays/0.npy": to_npy(np.zeros((1000, 3000)))}
     content = pack(entries)
     assert unpack(content) == entries
     with zipfile.ZipFile(io.BytesIO(content)) as archive:

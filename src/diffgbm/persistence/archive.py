@@ -10,10 +10,8 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 
-LARGEST_RATIO = 200
-"""Largest compression ratio that is read. Boosters compress to a third, arrays to a half."""
-MANIFEST_RATIO, SMALL_MANIFEST = 20, 1_000_000
-"""Largest compression ratio of a larger manifest: JSON objects take up to twenty times the memory of their text."""
+from diffgbm.persistence.limits import MOST_BYTES, MOST_MANIFEST, MemoryBudget, manifest_memory
+
 COMPRESSED_SHARE = 0.35
 """Arrays that do not compress to this share are stored uncompressed, which is faster to read."""
 _DIGITS = 64
@@ -24,12 +22,24 @@ class ModelFileError(ValueError):
     """Raised for a file that is not a model, or not one that this version can read; the message says which."""
 
 
-def pack(entries: Mapping[str, bytes]) -> bytes:
-    """Write a zip archive whose comment is the checksum of everything before it."""
-    body = _archived(entries, zipfile.ZIP_DEFLATED)
-    if sum(map(len, entries.values())) > LARGEST_RATIO * len(body):
-        # a table of constants compresses by more than the reader accepts
-        body = _archived(entries, zipfile.ZIP_STORED)
+def pack(entries: Mapping[str, bytes], memory: int = 0) -> bytes:
+    """Write a zip archive whose comment is the checksum of everything before it.
+
+    ``memory`` is what a reader needs besides the entries and the manifest. It must be in proportion to the archive:
+    what compresses too well is not compressed.
+    """
+    claimed, manifest = sum(map(len, entries.values())), entries.get("manifest.json", b"")
+    if claimed > MOST_BYTES or len(manifest) > MOST_MANIFEST:
+        raise ValueError(
+            f"a model file cannot hold {claimed:,} bytes, {len(manifest):,} of them names and categories; at most "
+            f"{MOST_BYTES:,} and {MOST_MANIFEST:,}."
+        )
+    memory += claimed + manifest_memory(manifest)
+    body, manifest_size = _archived(entries, zipfile.ZIP_DEFLATED), len(zlib.compress(manifest, 6))
+    if memory > MemoryBudget.of_file(len(body), manifest_size).left:
+        body, manifest_size = _archived(entries, zipfile.ZIP_STORED), len(manifest)
+    if memory > MemoryBudget.of_file(len(body), manifest_size).left:
+        raise ValueError(f"a model file of {len(body):,} bytes cannot hold a model of {memory:,} bytes.")
     return body + hashlib.sha256(body).hexdigest().encode()
 
 
@@ -37,7 +47,7 @@ def _archived(entries: Mapping[str, bytes], method: int) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in entries.items():
-            stored = _is_incompressible(name, content) or _is_too_compressible(name, content)
+            stored = _is_incompressible(name, content)
             # a plain ZipInfo has no date: the same model gives the same file
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_STORED if stored else method, compresslevel=6)
         archive.comment = b"0" * _DIGITS
@@ -49,14 +59,13 @@ def _is_incompressible(name: str, content: bytes) -> bool:
     return name.endswith(".npy") and len(zlib.compress(content, 6)) > COMPRESSED_SHARE * len(content)
 
 
-def _is_too_compressible(name: str, content: bytes) -> bool:
-    """Whether an entry is a manifest that compresses by more than the reader accepts."""
-    large = name == "manifest.json" and len(content) > SMALL_MANIFEST
-    return large and len(content) > MANIFEST_RATIO * len(zlib.compress(content, 6))
-
-
 def unpack(content: bytes) -> dict[str, bytes]:
-    """Read all entries of an archive; the memory is bounded by a multiple of its size."""
+    """Read all entries of an archive; their memory is in proportion to its size."""
+    return unpack_within_budget(content)[0]
+
+
+def unpack_within_budget(content: bytes) -> tuple[dict[str, bytes], MemoryBudget]:
+    """Read all entries of an archive; return them with the memory that their reader may take."""
     if not content.startswith(b"PK\x03\x04"):
         raise ModelFileError("is not a model file.")
     body = memoryview(content)[:-_DIGITS]
@@ -65,8 +74,8 @@ def unpack(content: bytes) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             infos = archive.infolist()
-            _check_entries(infos, len(content))
-            return {info.filename: _entry(archive, info, content) for info in infos}
+            budget = _budget(infos, len(content))
+            return {info.filename: _entry(archive, info, content) for info in infos}, budget
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -94,8 +103,8 @@ def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, content: bytes) -> b
         return file.read(info.file_size)
 
 
-def _check_entries(infos: Sequence[zipfile.ZipInfo], size: int) -> None:
-    """Refuse unknown names and entries that claim to be larger than those of a model can be."""
+def _budget(infos: Sequence[zipfile.ZipInfo], size: int) -> MemoryBudget:
+    """Return the memory that is left for a model; refuse unknown names and entries larger than those of a model."""
     names = [info.filename for info in infos]
     if unknown := [name for name in names if not _NAME.fullmatch(name)]:
         raise ModelFileError(f"is not a model file: it holds {unknown[0][:80]!r}.")
@@ -104,9 +113,10 @@ def _check_entries(infos: Sequence[zipfile.ZipInfo], size: int) -> None:
     if any(info.compress_type not in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED) for info in infos):
         raise ModelFileError("is not a model file: its compression is unknown.")
     claimed = sum(info.file_size for info in infos)
-    manifest_too_large = any(
-        info.filename == "manifest.json" and info.file_size > max(SMALL_MANIFEST, MANIFEST_RATIO * info.compress_size)
-        for info in infos
-    )
-    if sum(info.compress_size for info in infos) > size or claimed > LARGEST_RATIO * size or manifest_too_large:
+    manifest = [info for info in infos if info.filename == "manifest.json"]
+    budget = MemoryBudget.of_file(size, sum(info.compress_size for info in manifest))
+    too_large = claimed > min(MOST_BYTES, budget.left) or sum(info.file_size for info in manifest) > MOST_MANIFEST
+    if sum(info.compress_size for info in infos) > size or too_large:
         raise ModelFileError(f"is refused: it claims to hold {claimed:,} bytes.")
+    budget.take(claimed)
+    return budget

@@ -20,7 +20,8 @@ from typing import Any
 
 from diffgbm._util.atomic_files import replacing
 from diffgbm.persistence import models, predictors
-from diffgbm.persistence.archive import ModelFileError, pack, unpack
+from diffgbm.persistence.archive import ModelFileError, pack, unpack_within_budget
+from diffgbm.persistence.limits import MemoryBudget, manifest_memory
 from diffgbm.persistence.store import Kind, Reader, Storable, Writer, kind_of
 from diffgbm.persistence.values import of_type
 
@@ -35,7 +36,7 @@ KINDS: dict[type, Kind] = {**predictors.KINDS, **models.KINDS}
 
 def write_file(value: object, path: str | os.PathLike[str]) -> None:
     """Write an object that describes how it is stored to ``path``, whole or not at all."""
-    content = pack(_entries(value))
+    content = _packed(value)
     with replacing(path) as temporary:
         temporary.write_bytes(content)
 
@@ -69,10 +70,10 @@ def read_file(
         raise FileNotFoundError(f"There is no model file {str(path)!r}.")
     stored = [kind_of(storable) for storable in classes]
     try:
-        entries = unpack(file.read_bytes())
-        objects = of_type(_manifest(entries), "objects", list)
+        entries, budget = unpack_within_budget(file.read_bytes())
+        objects = of_type(_manifest(entries, budget), "objects", list)
         kinds = {kind.name: kind for kind in (*KINDS.values(), *stored)}
-        part = Reader(entries, kinds, trusted).build(objects)
+        part = Reader(entries, kinds, trusted, budget).build(objects)
         if part.kind not in {kind.name for kind in stored}:
             raise ValueError(f"its last object is a {part.kind}, not an estimator")
         return part.value
@@ -84,9 +85,10 @@ def read_file(
         raise ModelFileError(f"{path} is damaged: {' '.join(str(error).split())[:300]}.") from None
 
 
-def _manifest(entries: Mapping[str, bytes]) -> dict[str, Any]:
+def _manifest(entries: Mapping[str, bytes], budget: MemoryBudget) -> dict[str, Any]:
     if "manifest.json" not in entries:
         raise ModelFileError("is not a model file: it has no manifest.")
+    budget.take(manifest_memory(entries["manifest.json"]))
     try:
         manifest = json.loads(entries["manifest.json"])
     except (ValueError, RecursionError):
@@ -102,8 +104,8 @@ def _manifest(entries: Mapping[str, bytes]) -> dict[str, Any]:
     return manifest
 
 
-def _entries(value: object) -> dict[str, bytes]:
-    """Return the entries of the file of an object."""
+def _packed(value: object) -> bytes:
+    """Return the file of an object."""
     writer = Writer(KINDS)
     writer.put(value)
     manifest = {
@@ -113,4 +115,4 @@ def _entries(value: object) -> dict[str, bytes]:
         "types": sorted(writer.types),
         "objects": writer.objects,
     }
-    return {"manifest.json": json.dumps(manifest).encode(), **writer.entries}
+    return pack({"manifest.json": json.dumps(manifest).encode(), **writer.entries}, writer.memory)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from diffgbm._util.types import SmallIntegers
 from diffgbm.engine.arrays import writable
 from diffgbm.first_stage.leaf_forest import LeafForest
+from diffgbm.persistence.limits import forest_memory
 from diffgbm.persistence.store import Part, Reader, Writer
 from diffgbm.persistence.values import Stored, count, positions
 
@@ -35,6 +36,7 @@ def write_forest(forest: LeafForest, writer: Writer) -> dict[str, Any]:
     ):
         raise TypeError("a model file cannot hold a forest whose nodes are not in preorder.")
     largest = forest.feature.max()
+    writer.memory += forest_memory(len(forest.feature), *forest.values.shape)
     size = np.int8 if largest < 2**7 else np.int16 if largest < 2**15 else np.int32
     return {
         "dense": writer.put(forest.dense),
@@ -53,6 +55,7 @@ def read_forest(stored: Stored, reader: Reader) -> Part:
     n_leaves = int(np.count_nonzero(feature < 0))
     if n_leaves == 0:
         raise ValueError("a forest has no leaves")
+    reader.budget.take(forest_memory(len(feature), n_leaves, count(stored, "outputs")))
     values = _read_values(stored, reader, n_leaves)
     cuts = reader.array(stored, "threshold", "<f4", (len(feature) - n_leaves,))
     roots, threshold, left, right = unfolded(feature, cuts)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol
 from numpy.typing import NDArray
 
 from diffgbm.engine.stored import AnyBooster, StoredBooster, text_of
+from diffgbm.persistence.limits import MemoryBudget, booster_memory, regressors_memory
 from diffgbm.persistence.npy import Shape, from_npy, to_npy
 from diffgbm.persistence.skops_entries import check_types, from_skops, to_skops
 from diffgbm.persistence.values import Stored, list_of, of_type
@@ -86,6 +87,7 @@ class Writer:
         self.objects: list[dict[str, Any]] = []
         self.entries: dict[str, bytes] = {}
         self.types: set[str] = set()
+        self.memory = 0
         self._kinds = kinds
         self._positions: dict[int, int] = {}
         self._arrays: dict[bytes, str] = {}
@@ -112,13 +114,16 @@ class Writer:
 
     def booster(self, booster: AnyBooster) -> str:
         """Write a booster; return the name of its entry."""
-        return self._entry("boosters", "txt", text_of(booster).encode())
+        text = text_of(booster).encode()
+        self.memory += booster_memory(text)
+        return self._entry("boosters", "txt", text)
 
     def array(self, array: NDArray[Any]) -> str:
         """Write an array; return the name of its entry. Equal arrays share one entry."""
         content = to_npy(array)
         digest = hashlib.sha256(content).digest()
         if digest not in self._arrays:
+            self.memory += len(content)
             self._arrays[digest] = self._entry("arrays", "npy", content)
         return self._arrays[digest]
 
@@ -126,6 +131,7 @@ class Writer:
         """Write regressors of other libraries by skops; return the name of their entry."""
         content, types = to_skops(value, where)
         self.types |= types
+        self.memory += regressors_memory(content)
         return self._entry("regressors", "skops", content)
 
     def _entry(self, folder: str, ending: str, content: bytes) -> str:
@@ -146,9 +152,18 @@ class Reader:
         Kinds by name.
     trusted : iterable of str or type
         Types that the caller trusts in skops entries; others are refused before anything is constructed.
+    budget : MemoryBudget, optional
+        Memory that the objects may take; not given, that of a file as large as the entries.
     """
 
-    def __init__(self, entries: Mapping[str, bytes], kinds: Mapping[str, Kind], trusted: Iterable[str | type]) -> None:
+    def __init__(
+        self,
+        entries: Mapping[str, bytes],
+        kinds: Mapping[str, Kind],
+        trusted: Iterable[str | type],
+        budget: MemoryBudget | None = None,
+    ) -> None:
+        self.budget = MemoryBudget.of_file(sum(map(len, entries.values()))) if budget is None else budget
         self._entries = {name: content for name, content in entries.items() if name != "manifest.json"}
         self._kinds = kinds
         self._unread = set(self._entries)
@@ -196,6 +211,7 @@ class Reader:
         if name not in self._unread:
             raise KeyError(name)
         self._unread.discard(name)
+        self.budget.take(booster_memory(self._entries[name]))
         try:
             return StoredBooster.checked(self._entries[name].decode(), n_features)
         except ValueError as error:
@@ -206,6 +222,8 @@ class Reader:
         name = of_type(stored, field, str)
         self._unread.discard(name)
         content = self._entries[name]
+        if name not in self._arrays:
+            self.budget.take(len(content))
         try:
             array = from_npy(content, (dtypes,) if isinstance(dtypes, str) else dtypes, shape)
         except ValueError as error:
@@ -222,4 +240,5 @@ class Reader:
             raise ValueError(f"{name[:80]!r} does not hold regressors")
         content = self._entries[name]
         self._unread.discard(name)
+        self.budget.take(regressors_memory(content))
         return from_skops(name, content)

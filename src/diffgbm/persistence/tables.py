@@ -16,8 +16,8 @@ from diffgbm.diffusion.recipe import Recipe
 from diffgbm.diffusion.sampler import Equation, Sampler
 from diffgbm.persistence.values import Stored, list_of, mapping, names_of, number, numbers, plain
 
-MOST_STEPS = 1_000_000
-"""Most integration steps that an untrusted file may ask for."""
+MOST_STEPS = 10_000
+"""Most integration steps that a file may ask for. The paper's samplers take 5 to 250."""
 
 
 def write_features(features: FeatureTable) -> dict[str, Any]:
@@ -69,6 +69,7 @@ def check_steps(n_steps: int) -> None:
 
 def write_recipe(recipe: Recipe) -> dict[str, Any]:
     """Store a recipe."""
+    check_steps(recipe.sampler.n_steps)
     return plain(asdict(recipe), "recipe")
 
 
