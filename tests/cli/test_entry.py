@@ -11,7 +11,7 @@ import pytest
 from diffgbm import DiffGBM
 from diffgbm.cli import commands, output
 from diffgbm.cli import entry as cli
-from diffgbm.persistence import files as persistence
+from diffgbm.persistence import archive as persistence
 from tests.cli.test_commands import SETTINGS, folder, houses, run  # noqa: F401  # fixtures
 from tests.conftest import tiny, toy
 
