@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from diffgbm import AutoDiffGBM, DiffGBM, DiffGBMCV
+from diffgbm import AutoDiffGBM, ConformalDiffGBM, DiffGBM, DiffGBMCV
 from tests.auto.tiny_auto import TINY
 
 
@@ -103,6 +103,15 @@ def test_a_search_holds_copies_together():
     search = DiffGBMCV(n_trials=1, estimator_params={"n_estimators": 10, "n_repeats": 2}, seed=0, n_jobs=1)
     both = search.fit(rows, responses).best_score_
     assert both > 0.3  # the noise has a CRPS of 0.56; a search that sees copies reports less
+
+
+@pytest.mark.parametrize("method", ["split", "cv"])
+def test_copies_do_not_calibrate_the_model_that_learned_from_them(method):
+    X, y = linear(150, 10)
+    rows, responses = np.vstack([X, X]), np.tile(y, 2)
+    base = DiffGBM.flow(n_estimators=200, n_repeats=5, num_leaves=15, min_child_samples=3, n_jobs=1, seed=0)
+    model = ConformalDiffGBM(base, method=method, cv=3, seed=0).fit(rows, responses)
+    assert coverage(model, *linear(2000, 11)) > 0.85
 
 
 @pytest.mark.parametrize("estimator", [DiffGBM, AutoDiffGBM])

@@ -63,9 +63,7 @@ class Line:
         )
 
 
-HEADER = (
-    f"{'table':<9} {'model':<24} {'CRPS':>8} {'skill':>7} {'in 50%':>7} {'in 90%':>7} {'fit s':>7} {'predict s':>10}"
-)
+HEADER = "table     model                        CRPS   skill  in 50%  in 90%   fit s  predict s"
 
 
 class ConstantVariance:

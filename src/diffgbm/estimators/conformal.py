@@ -26,6 +26,8 @@ from sklearn.utils.validation import _check_method_params, _num_samples, check_i
 
 from diffgbm._util.errors import check_count, known
 from diffgbm._util.types import Array
+from diffgbm.data.features import FeatureTable
+from diffgbm.data.records import find_records
 from diffgbm.data.response import read_response
 from diffgbm.data.splits import holdout, k_folds
 from diffgbm.distributions import Distribution, IntervalKind, PredictiveDistribution
@@ -135,11 +137,15 @@ class ConformalDiffGBM(DistributionalRegressor):
         base = DiffGBM() if self.estimator is None else self.estimator
         seed = int(np.random.SeedSequence(self.seed).generate_state(1)[0] >> 1)
         n_rows = _num_samples(X)
+        _, matrix = FeatureTable.learn(X, fit_params.get("cat_idx"), type(self).__name__)
+        observed = read_response(y)[1].reshape(-1, 1)
+        # copies of a row must not calibrate the model that learned from the other copies
+        records = find_records(matrix, observed, getattr(base, "repeats", "auto")).labels
         if known("method", self.method, METHODS) == "split":
-            splits = [holdout(n_rows, self.calibration_size, seed)]
+            splits = [holdout(n_rows, self.calibration_size, seed, records)]
         else:
             check_count("cv", self.cv, 2)
-            splits = k_folds(n_rows, self.cv, seed)
+            splits = k_folds(n_rows, self.cv, seed, records)
         models, parts = [], []
         for train, held_out in splits:
             options = _check_method_params(X, fit_params, indices=train)
