@@ -195,7 +195,7 @@ def picture(model: AutoDiffGBM, file: Path) -> None:
     """Draw the learned toy: density, median and 90% interval on the left, three densities beside the truth."""
     plt = need("matplotlib.pyplot")
     x = np.linspace(0.0, 1.0, 150)
-    distribution = model.predict_distribution(x[:, None])
+    distribution = _scalar(model, x)
     X, y = draw_toy(1500, 3)
     blue, orange = "#0072B2", "#D55E00"
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.0), width_ratios=[1.35, 1.0], layout="constrained")
@@ -208,7 +208,7 @@ def picture(model: AutoDiffGBM, file: Path) -> None:
     left.set(xlabel="x", ylabel="y", ylim=(-4.0, 4.5), title="predicted p(y | x): density, median, 90% interval")
     fine = np.linspace(-4.0, 4.5, 400)
     for k, at in enumerate((0.2, 0.6, 0.95)):
-        learned = model.predict_distribution(np.array([[at]])).pdf(fine[None, :])[0]
+        learned = _scalar(model, np.array([at])).pdf(fine[None, :])[0]
         right.fill_between(fine, 1.5 * k, learned + 1.5 * k, color=blue, alpha=0.35, lw=0)
         right.plot(fine, toy_density(at, fine) + 1.5 * k, color=orange, lw=1.6)
         right.text(-3.9, 1.5 * k + 0.15, f"x = {at}", fontsize=10)
@@ -218,6 +218,12 @@ def picture(model: AutoDiffGBM, file: Path) -> None:
     right.legend(frameon=False, loc="upper center", ncols=2)
     figure.savefig(file, dpi=140)
     plt.close(figure)
+
+
+def _scalar(model: AutoDiffGBM, x: Array) -> PredictiveDistribution:
+    distribution = model.predict_distribution(x[:, None])
+    assert isinstance(distribution, PredictiveDistribution)
+    return distribution
 
 
 def preview(model: AutoDiffGBM, table: Table, rows: int = 5) -> str:
