@@ -190,7 +190,8 @@ def test_no_more_threads_than_requested():
 
 PROCESS_WIDE = re.compile(
     r"catch_warnings|simplefilter|filterwarnings|showwarning|os\.environ\[[^]]*\] *=[^=]|"
-    r"environ\.(setdefault|update|pop)|putenv|chdir|umask|signal\.signal|matplotlib\.use|switch_backend|rcParams|np\.seterr\b|set_printoptions|setlocale|"
+    r"environ\.(setdefault|update|pop)|putenv|chdir|umask|signal\.signal|matplotlib\.use|"
+    r"switch_backend|rcParams|np\.seterr\b|set_printoptions|setlocale|"
     r"setrecursionlimit|field_size_limit|set_cpu_count|threadpool_limits|random\.seed\("
 )
 

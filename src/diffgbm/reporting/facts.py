@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import tempfile
-import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from diffgbm._util.errors import DiffGBMWarning
+from diffgbm._util.errors import kept_warnings
 from diffgbm._util.types import Array
 from diffgbm._util.types import Rows as Positions
 from diffgbm.estimators.base import DistributionalRegressor
@@ -223,8 +222,7 @@ def _shown(
     model: DistributionalRegressor, rows: Rows, scores: RowScores, j: int, positions: Positions
 ) -> tuple[ShownRow, ...]:
     # the scores of all rows decide which are shown, and their distributions were not kept: predict these few again
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DiffGBMWarning)
+    with kept_warnings():
         X = rows.take(positions)
         distribution = model.predict_distribution(X)
         ends = model.interval_of(distribution, X, MAIN).reshape(len(positions), -1, 2)[:, j]

@@ -11,13 +11,12 @@ Breiman (2001), Random forests, Machine Learning 45.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from diffgbm._util.errors import DiffGBMWarning
+from diffgbm._util.errors import kept_warnings
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
 from diffgbm._util.types import Rows as Positions
@@ -72,8 +71,7 @@ def permutation_importance(
     orders = [rng.permutation(len(chosen)) for _ in range(repeats)]
     changes = np.zeros((2, repeats, p, len(model.response_names())))
     # scoring the rows has issued all warnings
-    with progress_bar(p, "importance", verbose, "feature") as bar, warnings.catch_warnings():
-        warnings.simplefilter("ignore", DiffGBMWarning)
+    with progress_bar(p, "importance", verbose, "feature") as bar, kept_warnings():
         before = _median_and_iqr(model, rows.take(chosen))
         rounding = 1e-12 * np.abs(before).max()
         for j in range(p):
