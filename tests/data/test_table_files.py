@@ -116,7 +116,7 @@ def test_a_bad_row_is_named_by_its_line(text, message, block, rows, tmp_path, mo
         ("t.csv.gz", b"a,b\n1,2\n", "cannot be read"),
         ("t.csv", "a,b\n1,2\n".encode("utf-16"), "not text in UTF-8 but in UTF-16.* save the table as UTF-8"),
         ("t.csv", "a,b\n1,2\n".encode("utf-16-be"), "not text in UTF-8 but in UTF-16.* save the table as UTF-8"),
-        ("t.csv.gz", gzip.compress("a,b\n1,2\n".encode("utf-16")), "not text in UTF-8 but in UTF-16"),
+        ("t.csv.gz", gzip.compress("a,b\n1,2\n".encode("utf-16"), mtime=0), "not text in UTF-8 but in UTF-16"),
         ("t.csv", "a,ä\n1,2\n".encode("latin-1"), "line 1, the names of the columns, must hold text in UTF-8"),
         ("t.csv", b"a" * (1 << 20) + b",b\n1,2\n", "the row in line 1 has more than 1 MB.* save the table as Parquet"),
         ("t.parquet", b"a,b\n1,2\n", "cannot be read"),
