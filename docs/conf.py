@@ -53,7 +53,8 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"index": [], "gallery/**": [], "start": [], "faq": [], "migrating": []}
+# pages with wide tables or code side by side need the width
+html_sidebars = dict.fromkeys(["index", "gallery/**", "start", "faq", "migrating", "benchmarks", "paper"], [])
 html_title = "DiffGBM"
 html_math_renderer = "mathml"
 html_show_sourcelink = False
