@@ -54,7 +54,7 @@ html_theme_options = {
     "pygments_dark_style": "monokai",
 }
 # pages with wide tables or code side by side need the width
-html_sidebars = dict.fromkeys(["index", "gallery/**", "start", "faq", "migrating", "benchmarks", "paper"], [])
+html_sidebars = {page: [] for page in ("index", "gallery/**", "start", "faq", "migrating", "benchmarks", "paper")}
 html_title = "DiffGBM"
 html_math_renderer = "mathml"
 html_show_sourcelink = False
