@@ -61,8 +61,8 @@ def test_the_memory_of_json_is_not_underestimated(values):
 def noisy_lists(size: int) -> bytes:
     """Lists of nothing between digits that do not compress."""
     rng = random.Random(0)
-    parts = (f"[],{{}},[],{rng.randrange(10)}" for _ in itertools.count())
-    return ",".join(itertools.islice(parts, size // 11)).encode()
+    parts = (f"[],{{}},[],{rng.randrange(10**6):06}" for _ in itertools.count())
+    return ",".join(itertools.islice(parts, size // 16)).encode()
 
 
 def test_a_manifest_of_many_objects_is_refused_before_it_is_parsed(tmp_path):
@@ -71,7 +71,14 @@ def test_a_manifest_of_many_objects_is_refused_before_it_is_parsed(tmp_path):
     (tmp_path / "m.dgbm").write_bytes(content)
     message, memory = outcome(tmp_path / "m.dgbm")
     assert "more memory than a model of its size needs" in message
-    assert memory < 2.5 * len(text)
+    assert memory < 30 * len(content)
+
+
+def test_a_manifest_that_shrinks_to_nothing_is_refused(tmp_path):
+    (tmp_path / "m.dgbm").write_bytes(archive(("manifest.json", b"[" + b"[]," * 500_000 + b"[]]")))
+    message, memory = outcome(tmp_path / "m.dgbm")
+    assert "claims to hold" in message
+    assert memory < 1_000_000
 
 
 def test_a_manifest_larger_than_any_is_refused(tmp_path, monkeypatch):

@@ -10,7 +10,14 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 
-from diffgbm.persistence.limits import MOST_BYTES, MOST_MANIFEST, MemoryBudget, manifest_memory
+from diffgbm.persistence.limits import (
+    MANIFEST_TEXT,
+    MOST_BYTES,
+    MOST_MANIFEST,
+    SMALL_MANIFEST,
+    MemoryBudget,
+    manifest_memory,
+)
 
 COMPRESSED_SHARE = 0.35
 """Arrays that do not compress to this share are stored uncompressed, which is faster to read."""
@@ -35,7 +42,7 @@ def pack(entries: Mapping[str, bytes], memory: int = 0) -> bytes:
             f"{MOST_BYTES:,} and {MOST_MANIFEST:,}."
         )
     memory += claimed + manifest_memory(manifest)
-    body, manifest_size = _archived(entries, zipfile.ZIP_DEFLATED), len(zlib.compress(manifest, 6))
+    body, manifest_size = _archived(entries, zipfile.ZIP_DEFLATED), _manifest_size(manifest)
     if memory > MemoryBudget.of_file(len(body), manifest_size).left:
         body, manifest_size = _archived(entries, zipfile.ZIP_STORED), len(manifest)
     if memory > MemoryBudget.of_file(len(body), manifest_size).left:
@@ -48,6 +55,7 @@ def _archived(entries: Mapping[str, bytes], method: int) -> bytes:
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in entries.items():
             stored = _is_incompressible(name, content)
+            stored |= name == "manifest.json" and _manifest_size(content) == len(content)
             # a plain ZipInfo has no date: the same model gives the same file
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_STORED if stored else method, compresslevel=6)
         archive.comment = b"0" * _DIGITS
@@ -57,6 +65,12 @@ def _archived(entries: Mapping[str, bytes], method: int) -> bytes:
 def _is_incompressible(name: str, content: bytes) -> bool:
     """Whether an entry is an array that compression saves little space for."""
     return name.endswith(".npy") and len(zlib.compress(content, 6)) > COMPRESSED_SHARE * len(content)
+
+
+def _manifest_size(manifest: bytes) -> int:
+    """Return the size of a manifest in the archive; one that compresses by more than the reader accepts is stored."""
+    size = len(zlib.compress(manifest, 6))
+    return size if len(manifest) <= max(SMALL_MANIFEST, MANIFEST_TEXT * size) else len(manifest)
 
 
 def unpack(content: bytes) -> dict[str, bytes]:
@@ -115,7 +129,10 @@ def _budget(infos: Sequence[zipfile.ZipInfo], size: int) -> MemoryBudget:
     claimed = sum(info.file_size for info in infos)
     manifest = [info for info in infos if info.filename == "manifest.json"]
     budget = MemoryBudget.of_file(size, sum(info.compress_size for info in manifest))
-    too_large = claimed > min(MOST_BYTES, budget.left) or sum(info.file_size for info in manifest) > MOST_MANIFEST
+    too_large = claimed > min(MOST_BYTES, budget.left) or any(
+        info.file_size > min(MOST_MANIFEST, max(SMALL_MANIFEST, MANIFEST_TEXT * info.compress_size))
+        for info in manifest
+    )
     if sum(info.compress_size for info in infos) > size or too_large:
         raise ModelFileError(f"is refused: it claims to hold {claimed:,} bytes.")
     budget.take(claimed)

@@ -14,14 +14,16 @@ MOST_MANIFEST = 1 << 26
 """Largest manifest, in bytes: 64 MB hold some million categories."""
 MOST_BYTES = 1 << 32
 """Most bytes of all entries together: 4 GB."""
+MANIFEST_TEXT, SMALL_MANIFEST = 10, 1 << 20
+"""Largest compression ratio of a manifest of more than 1 MB. That of a table of numbered categories is 6."""
 SMALL_FILE = 1 << 18
 """Files below this size have the memory of a file of this size: what compresses best is small."""
-MEMORY_RATIO, MANIFEST_RATIO = 30, 60
+MEMORY_RATIO, MANIFEST_RATIO = 27, 60
 """Memory that reading may take, in sizes of the file without the manifest, and in compressed sizes of the manifest."""
 
 _VALUE, _CONTAINER = 100, 64
 """Memory of a JSON value besides its text, with its place in a list and a set, and of an empty list or object."""
-_BOOSTER = 6
+_BOOSTER = 4
 """Memory, in lengths of its text, that reading a booster takes."""
 _REGRESSORS = 4
 """The same of an entry of skops."""
