@@ -5,7 +5,7 @@ from __future__ import annotations
 import lightgbm as lgb
 import numpy as np
 
-from diffgbm.engine import StepTable
+from diffgbm.engine import Draws, Forest, StepTable, make_engine
 
 P = 4
 CATEGORY, HOLED, ZEROS = 1, 2, 3
@@ -93,10 +93,58 @@ def look(columns):
 
 def size(boosters):
     """The largest sum of leaves that a prediction can be made of: the scale of its rounding errors."""
-    from diffgbm.engine import Forest
-
     forests = [Forest.from_booster(b) for b in boosters]
     return max(
         sum(np.abs(f.value[a:b]).max() for a, b in zip(f.tree_leaves[:-1], f.tree_leaves[1:], strict=True))
         for f in forests
     )
+
+
+KINDS = {
+    "plain": {},
+    "no holes in training": {"holes": 0.0},
+    "zero as missing": {"zero_as_missing": True},
+    "no missing": {"use_missing": False},
+    "numbers only": {"categorical": False},
+    "one-hot categories": {"max_cat_to_onehot": 100},
+    "dart": {"boosting": "dart", "drop_rate": 0.5},
+    "random forest": {"boosting": "rf", "bagging_fraction": 0.6, "bagging_freq": 1},
+    "goss": {"data_sample_strategy": "goss"},
+    "monotone": {"categorical": False, "monotone_constraints": [1] + [0] * (P + 1)},
+    "interactions": {"interaction_constraints": [[0, 1, 2], [0, 3, 4, 5]]},
+    "one leaf": {"min_data_in_leaf": 1000},
+    "huber": {"objective": "huber"},
+    "quantile": {"objective": "quantile", "alpha": 0.8},
+    "extra trees": {"extra_trees": True},
+    "255 bins": {"max_bin": 255, "n": 3000, "leaves": 63, "min_data_in_bin": 1},
+    "1023 bins": {"max_bin": 1023, "n": 3000, "leaves": 63, "min_data_in_bin": 1},
+    "4095 bins": {"max_bin": 4095, "n": 6000, "leaves": 127, "min_data_in_bin": 1},
+}
+"""Parameters of LightGBM for every kind of split and tree."""
+
+
+def check_tables(boosters, q, seed, awkward, n=70):
+    """The collapsed forest at chosen states, edges of its bins among them, against predict."""
+    d = len(boosters)
+    rng = np.random.default_rng(seed)
+    forest = Forest.from_booster(boosters[0])
+    edges = forest.threshold[(forest.feature < d) & np.isfinite(forest.threshold)]
+    points = rng.normal(size=(40, d)) * 2
+    special = np.concatenate([edges, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf), TINY, [1e9, -1e9]])
+    points[rng.random(points.shape) < 0.6] = 0.0
+    points = np.where(points == 0.0, rng.choice(special, points.shape), points)
+    X, columns = rows(n, seed + 1, awkward), rng.normal(size=q)
+    got = make_engine([boosters], "collapse").prepare(look(columns))(X, Draws(40, 0, start=points))
+    for j, one in enumerate(boosters):
+        features = np.concatenate(
+            [
+                np.broadcast_to(points, (n, 40, d)),
+                np.broadcast_to(X[:, None], (n, 40, P)),
+                np.broadcast_to(columns, (n, 40, q)),
+            ],
+            axis=2,
+        )
+        predicted = one.predict(features.reshape(n * 40, -1)).reshape(n, 40)
+        # the step adds y, so its rounding counts too
+        scale = 1 + size(boosters) + np.abs(points[:, j])
+        assert np.all(np.abs(got[..., j] - (points[:, j] + predicted)) <= 1e-12 * scale)

@@ -1,4 +1,4 @@
-"""Noise that is spread evenly instead of drawn at random."""
+"""Low-discrepancy noise instead of random noise."""
 
 import lightgbm as lgb
 import numpy as np
@@ -9,8 +9,8 @@ from scipy.special import ndtri
 from scipy.stats import norm
 
 from diffgbm.engine import Draws, StepTable, make_engine
-from diffgbm.engine._low_discrepancy_kernels import sort_roughly, spread_buffers
-from diffgbm.engine.low_discrepancy import LEVELS, roughly_sorted, spread_noise
+from diffgbm.engine._low_discrepancy_kernels import low_discrepancy_buffers, sort_roughly
+from diffgbm.engine.low_discrepancy import LEVELS, low_discrepancy_noise, roughly_sorted
 from diffgbm.fitting.quadrature import normal_points
 
 from . import models
@@ -18,13 +18,13 @@ from . import models
 
 def even(n, **options):
     """Draws without random numbers."""
-    return Draws(n, key=0, start=normal_points(n, 1), shared=True, spread=True, **options)
+    return Draws(n, key=0, start=normal_points(n, 1), shared=True, low_discrepancy=True, **options)
 
 
 @settings(max_examples=40, deadline=None)
 @given(n=st.integers(8, 700), steps=st.integers(1, 60))
-def test_each_step_spreads_the_normals_evenly_and_without_regard_to_rank(n, steps):
-    normals = spread_noise(n, steps).normals
+def test_normals_of_each_step_are_stratified_and_uncorrelated_with_rank(n, steps):
+    normals = low_discrepancy_noise(n, steps).normals
     assert normals.shape == (steps, n)
     rank = ndtri((np.arange(n) + 0.5) / n)
     np.testing.assert_allclose(normals.mean(axis=1), 0.0, atol=1e-12)
@@ -36,7 +36,7 @@ def test_each_step_spreads_the_normals_evenly_and_without_regard_to_rank(n, step
 def test_each_step_uses_about_each_stratum_once(n):
     """Taking the correlation with the rank out moves a normal by no more than that correlation times its rank."""
     strata = ndtri((np.arange(n) + 0.5) / n)
-    for used in spread_noise(n, 50).normals:
+    for used in low_discrepancy_noise(n, 50).normals:
         assert np.abs(np.sort(used) - strata / strata.std()).max() < 0.3
         assert np.abs(np.sort(used) - strata / strata.std()).mean() < 0.03
 
@@ -44,20 +44,20 @@ def test_each_step_uses_about_each_stratum_once(n):
 def test_neighbours_in_rank_meet_the_whole_normal_distribution():
     """Every run of ranks sees noise as even as its length allows: (rank, noise) fill the square."""
     n = 320
-    for normals in spread_noise(n, 50).normals:
+    for normals in low_discrepancy_noise(n, 50).normals:
         level = norm.cdf(normals)
         for first in range(0, n, 40):
             part = np.sort(level[first : first + 40])
             assert np.abs(part - (np.arange(40) + 0.5) / 40).max() < 0.08
 
 
-def test_steps_start_at_different_places():
-    assert len(np.unique(spread_noise(320, 50).normals.round(9), axis=0)) == 50
+def test_steps_are_shifted_differently():
+    assert len(np.unique(low_discrepancy_noise(320, 50).normals.round(9), axis=0)) == 50
 
 
 def test_one_sample_and_no_steps():
-    assert spread_noise(1, 3).normals.tolist() == [[0.0], [0.0], [0.0]]
-    assert spread_noise(4, 0).normals.shape == (0, 4)
+    assert low_discrepancy_noise(1, 3).normals.tolist() == [[0.0], [0.0], [0.0]]
+    assert low_discrepancy_noise(4, 0).normals.shape == (0, 4)
 
 
 @settings(max_examples=40, deadline=None)
@@ -69,12 +69,12 @@ def test_the_rough_order_is_the_order_to_16_bits(seed, n, scale):
     width = np.ptp(states) / (LEVELS - 1)
     assert np.all(np.diff(got) >= -1.0001 * width)
     kernel = states.copy()
-    _, scratch, _, _, keys, other_keys, counts = spread_buffers(n)
+    _, scratch, _, _, keys, other_keys, counts = low_discrepancy_buffers(n)
     sort_roughly(kernel, keys, counts, scratch, other_keys)
     np.testing.assert_array_equal(kernel, got)
 
 
-def test_equal_states_keep_their_places():
+def test_equal_states_keep_their_order():
     np.testing.assert_array_equal(roughly_sorted(np.full((1, 5), 3.0)), np.full((1, 5), 3.0))
 
 
@@ -99,7 +99,7 @@ def test_bags_take_turns(kind):
     # each bag carries its own points of the start with an arrangement of its own size
     for b, group in enumerate(groups):
         start = normal_points(60, 1)[b::2]
-        own = Draws(30, key=0, start=start, shared=True, spread=True)
+        own = Draws(30, key=0, start=start, shared=True, low_discrepancy=True)
         part = make_engine([group], kind).prepare(steps)(X, own)
         np.testing.assert_allclose(whole[:, b::2], part, rtol=0, atol=1e-9)
 
@@ -110,7 +110,7 @@ def test_rows_key_and_position_do_not_matter(kind):
     X = models.rows(6, 2)
     whole = integrator(X, even(50))
     np.testing.assert_array_equal(integrator(X[4:5], even(50, first_row=17)), whole[4:5])
-    other_key = Draws(50, key=99, start=normal_points(50, 1), spread=True)
+    other_key = Draws(50, key=99, start=normal_points(50, 1), low_discrepancy=True)
     np.testing.assert_array_equal(integrator(X, other_key), whole)
 
 
@@ -160,18 +160,10 @@ def test_a_normal_distribution_stays_normal(n_steps, noise, start, corrector):
     states = make_engine([[booster]], "collapse").prepare(steps)(np.zeros((1, models.P)), even(n))
     points = np.sort(states[0, :, 0])
     # without noise there is no error; with it rank and noise are not quite uncorrelated, which adds up over the steps
-    # (random samples of this size: 0.06 and 0.04 for mean and spread, 0.05 to 0.09 for the distribution function)
+    # (random samples of this size: 0.06 and 0.04 for mean and standard deviation, 0.05 to 0.09 for the CDF)
     assert points.mean() == pytest.approx(mean, abs=0.01 * sd)
     assert points.std() == pytest.approx(sd, rel=0.04 if noise else 0.003)
     level = norm.cdf(points, mean, sd)
     assert np.abs(level - (np.arange(n) + 0.5) / n).max() < (0.02 if noise else 1e-9)
     q = np.linspace(0.05, 0.95, 19)
     np.testing.assert_allclose(np.quantile(points, q), norm.ppf(q, mean, sd), rtol=0, atol=0.08 * sd)
-
-
-def test_draws_are_checked():
-    with pytest.raises(ValueError, match="spread noise needs given starting points of a scalar state"):
-        Draws(10, key=0, spread=True)
-    with pytest.raises(ValueError, match="scalar state"):
-        Draws(10, key=0, start=normal_points(10, 2), spread=True)
-    assert Draws(10, key=0, start=normal_points(10, 1), spread=True).spread

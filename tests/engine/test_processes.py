@@ -1,7 +1,6 @@
 """The same numbers however a request is divided, and wherever it runs."""
 
 import multiprocessing
-import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,7 +8,7 @@ import joblib
 import numpy as np
 import pytest
 
-from diffgbm.engine import Draws, TreeSum, make_engine
+from diffgbm.engine import Draws, make_engine
 
 from . import models
 
@@ -77,24 +76,6 @@ def test_worker_processes(request_):
         np.testing.assert_array_equal(answer, whole)
 
 
-def sample_and_count(engine, X):
-    """Samples, and for how many kinds of arguments the kernel was compiled; runs in a worker."""
-    samples = engine.prepare(models.step_table(1))(X, Draws(3, 1))
-    from diffgbm.engine import _prune_kernels, _scalar_kernels
-
-    kernels = _prune_kernels.prune_trees, _scalar_kernels.integrate_block
-    return samples, [len(kernel.signatures) for kernel in kernels]
-
-
-def test_read_only_maps_are_not_compiled_for():
-    engine, X = make_engine([models.group(1, 1, 1)], "collapse"), models.rows(9, 0)
-    here, _ = sample_and_count(engine, X)
-    with joblib.Parallel(n_jobs=2, max_nbytes=100) as parallel:
-        for samples, compiled in parallel(joblib.delayed(sample_and_count)(engine, X) for _ in range(2)):
-            np.testing.assert_array_equal(samples, here)
-            assert compiled == [1, 1]
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_after_fork(request_):
@@ -103,23 +84,3 @@ def test_after_fork(request_):
     with context.Pool(2) as pool:
         for answer in pool.starmap(integrator, [(X, Draws(SAMPLES, 42))] * 2):
             np.testing.assert_array_equal(answer, whole)
-
-
-@pytest.mark.parametrize("kind", ["collapse", "lightgbm"])
-def test_engines_survive_pickling(kind):
-    engine = make_engine([models.group(2, 1, 1)], kind)
-    again = pickle.loads(pickle.dumps(engine))
-    X, steps = models.rows(5, 0), models.step_table(1)
-    np.testing.assert_array_equal(again.prepare(steps)(X, Draws(4, 1)), engine.prepare(steps)(X, Draws(4, 1)))
-
-
-def test_tree_sum_survives_pickling():
-    trees = TreeSum([models.booster(0, 0, 1)])
-    X = models.rows(70, 0)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(trees))(X), trees(X))
-
-
-def test_no_rows_and_no_samples(request_):
-    integrator, X, whole = request_
-    assert integrator(X[:0], Draws(5, 1)).shape == (0, 5, whole.shape[2])
-    assert integrator(X, Draws(0, 1)).shape == (len(X), 0, whole.shape[2])

@@ -34,7 +34,7 @@ def test_last_states_are_those_of_the_integrator(models, draws):
 
 
 def test_low_discrepancy_noise_gives_the_same_set_of_samples(models):
-    draws = Draws(13, key=0, start=normal_points(13, 1), shared=True, spread=True)
+    draws = Draws(13, key=0, start=normal_points(13, 1), shared=True, low_discrepancy=True)
     for model in models:
         steps, engine = steps_of(model), model.model_.engine
         last = trajectories(engine, X, steps, draws)[-1]

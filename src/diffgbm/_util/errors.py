@@ -1,4 +1,4 @@
-"""How the library speaks to its user: its warning, its error, and the sentence for a name that is not known."""
+"""The library's warning and error, and checks of arguments that name the argument, the value and what is accepted."""
 
 from __future__ import annotations
 

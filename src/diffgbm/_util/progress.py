@@ -1,4 +1,4 @@
-"""Progress bars: shown on a terminal when asked for, silent otherwise."""
+"""Progress bars: shown on a terminal if ``verbose`` is set, silent otherwise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tqdm.auto import tqdm
 
 
 class SilentBar:
-    """A bar that nobody sees. That of tqdm starts a thread all the same, from which a process is better not forked."""
+    """A bar that shows nothing. A hidden bar of tqdm starts a thread, and a process with threads should not fork."""
 
     n = 0
 

@@ -1,4 +1,9 @@
-"""Forests as arrays; collapse; integrate. Knows nothing of diffusion."""
+"""Forests as arrays, collapsed to tables and integrated. Knows nothing of diffusion.
+
+A sampler is a table of steps (``steps``). A LightGBM forest becomes arrays (``forest``), is specialised to the times of
+the steps (``prune``), and for each row to a table of the state (``scalar``, ``joint``), which is integrated. LightGBM's
+``predict`` integrates the same steps slowly (``lightgbm_engine``); the tests compare the two.
+"""
 
 from diffgbm.engine.base import Engine, Integrator
 from diffgbm.engine.collapse_engine import CollapseEngine

@@ -1,8 +1,8 @@
-"""Kernels that carry evenly spread points of a scalar state through the steps, without random numbers.
+"""Kernels of array-RQMC: carry stratified points of a scalar state through the steps, without random numbers.
 
-At each step the points are put in order and the i-th of them meets the i-th value of a fixed permutation of evenly
-spread normals: together (rank, noise) fill the square evenly, so that the points stay an even sample of the law they
-are carried to (array-RQMC). Without noise this is plain stratification.
+At each step the points are sorted, and the point of rank ``i`` gets value ``i`` of a fixed permutation of stratified
+normals. The pairs (rank, noise) have low discrepancy, so that the points remain a low-discrepancy sample of their
+distribution. Without noise this is stratification. See ``low_discrepancy`` for the reference.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ RADIX = 256
 
 @kernel
 def sort_roughly(state: Any, keys: Any, counts: Any, scratch: Any, scratch_keys: Any) -> None:
-    """Sort ``state`` by its position in its own range, to 16 bits; equal positions keep their order.
+    """Sort ``state`` by its position between smallest and largest, to 16 bits; equal positions keep their order.
 
-    Two counting passes instead of a full sort: the finest order does not matter to the spread of the noise.
+    Two counting passes instead of a full sort: a finer order does not lower the discrepancy.
     """
     n = len(state)
     low, high = state[0], state[0]
@@ -52,16 +52,16 @@ def sort_roughly(state: Any, keys: Any, counts: Any, scratch: Any, scratch_keys:
 
 
 @kernel
-def spread_buffers(n: Any) -> Any:
-    """Allocate what ``spread_row`` works in for ``n`` samples."""
+def low_discrepancy_buffers(n: Any) -> Any:
+    """Allocate the buffers of ``low_discrepancy_row`` for ``n`` samples."""
     keys, other_keys = np.empty(n, np.uint16), np.empty(n, np.uint16)
     bins, counts = np.empty(n, np.uint64), np.empty((2, RADIX), np.int64)
     return np.empty(n), np.empty(n), np.empty(n), bins, keys, other_keys, counts
 
 
 @kernel
-def spread_row(
-    table: Any, lookup: Any, knot_cell: Any, steps: Any, spread: Any, start: Any, buffers: Any, out: Any
+def low_discrepancy_row(
+    table: Any, lookup: Any, knot_cell: Any, steps: Any, arranged: Any, start: Any, buffers: Any, out: Any
 ) -> None:
     """Carry the points ``start`` of one row from the first knot to the last, into ``out``; both (n,)."""
     state, ahead, slope, bins, keys, other_keys, counts = buffers
@@ -73,7 +73,7 @@ def spread_row(
         if e != 0.0:
             sort_roughly(state, keys, counts, ahead, other_keys)
         drift(table[knot_cell[k]], lookup, steps.scale[k], steps.linear[k], steps.gain[k], state, bins, slope)
-        noise = spread.normals[k]
+        noise = arranged.normals[k]
         if w == 0.0:
             for i in range(n):
                 state[i] += h * slope[i] + e * noise[i]

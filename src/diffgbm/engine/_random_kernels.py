@@ -106,7 +106,7 @@ def normal(bits: Any) -> Any:
 def draw(own: Any, first: Any, stride: Any, number: Any, scratch: Any, out: Any) -> None:
     """Write a row's normals of samples ``first, first + stride, ...`` for one draw number.
 
-    ``scratch`` is two arrays of uint64, for the bits and for the places of the draws that the first pass does not
+    ``scratch`` is two arrays of uint64, for the bits and for the positions of the draws that the first pass does not
     finish: one in eighty, at random, so that a branch on it would often be guessed wrong.
     """
     n = len(out)

@@ -113,7 +113,7 @@ def integrate_row(
 ) -> None:
     """Write the final states of samples ``offset, offset + stride, ...`` of one row into ``out`` (n_samples,).
 
-    ``samples`` is (position of the row's first sample, offset, stride); ``start`` holds given starting points for
+    ``samples`` is (position of the row's first sample, offset, stride); ``start`` holds starting points for
     all samples, or nothing.
     """
     first_sample, offset, stride = samples

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from diffgbm._util.kernels import kernel
-from diffgbm.engine._low_discrepancy_kernels import spread_buffers, spread_row
+from diffgbm.engine._low_discrepancy_kernels import low_discrepancy_buffers, low_discrepancy_row
 from diffgbm.engine._random_kernels import row_key
 from diffgbm.engine._sample_kernels import integrate_row
 from diffgbm.engine._walk_kernels import answer, block_mask, walk_hits
@@ -85,14 +85,14 @@ def integrate_block(
     samples: Any,
     X: Any,
     start: Any,
-    spread: Any,
+    arranged: Any,
     out: Any,
 ) -> None:
     """Sample every row of a block.
 
     ``forest`` is (conditions, questions, nodes, roots, leaves, reach), ``plan`` is (knot_cell, n_cells, width,
-    lookup, rows at a time), ``rows`` are positions in the request, ``spread`` is evenly spread noise to use instead of
-    random noise (or nothing), and ``out`` is (rows, n_samples).
+    lookup, rows at a time), ``rows`` are positions in the request, ``arranged`` is low-discrepancy noise (or empty,
+    for random noise), and ``out`` is (rows, n_samples).
     """
     conditions, n_questions, nodes, roots, leaves, reach = forest
     knot_cell, n_cells, width, lookup, at_once = plan
@@ -101,7 +101,7 @@ def integrate_block(
     counts = np.empty(at_once, np.int64)
     table = np.empty((n_cells + 1, width))
     flat = table.reshape(-1)
-    buffers = spread_buffers(spread.normals.shape[1])
+    buffers = low_discrepancy_buffers(arranged.normals.shape[1])
     for first in range(0, X.shape[0], at_once):
         last = min(first + at_once, X.shape[0])
         answer(conditions, X, first, last, masks)
@@ -110,10 +110,10 @@ def integrate_block(
             flat[:] = 0.0
             scatter(leaves, hits[i - first, : counts[i - first]], np.uint64(width), flat)
             accumulate(table, n_cells)
-            if spread.normals.shape[1] > 0:
+            if arranged.normals.shape[1] > 0:
                 _, offset, stride = samples
-                spread_row(
-                    table, lookup, knot_cell, steps, spread, start[offset::stride], buffers, out[i, offset::stride]
+                low_discrepancy_row(
+                    table, lookup, knot_cell, steps, arranged, start[offset::stride], buffers, out[i, offset::stride]
                 )
             else:
                 integrate_row(table, lookup, knot_cell, steps, row_key(key, rows[i]), samples, start, out[i])

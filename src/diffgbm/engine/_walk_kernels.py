@@ -67,7 +67,7 @@ def answer(conditions: Any, X: Any, first: Any, last: Any, masks: Any) -> None:
                     high = middle
             if low < stop:
                 masks[low] |= ONE << np.uint64(i - first)
-        for q in range(start + 1, stop):  # who is below a threshold is below all larger ones
+        for q in range(start + 1, stop):  # a value below a threshold is below all larger ones
             masks[q] |= masks[q - 1]
     for s in range(len(conditions.set_column)):
         words = conditions.set_words[conditions.set_start[s] : conditions.set_start[s + 1]]

@@ -1,7 +1,7 @@
-"""Checks of a booster's text that a stranger may have written: can both readers, ours and LightGBM's, follow it.
+"""Checks of a booster's text from an untrusted file, so that both readers, ours and LightGBM's, are safe.
 
-LightGBM trusts the text it is given: a wrong offset, child or number of values is read as memory that is not there. So
-everything that it takes on trust is checked here first.
+LightGBM trusts the text: a wrong offset, child or number of values makes it read memory that is not its own. Everything
+that it does not check is checked here first.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ COUNTED = {
 """Of what there is one value in a line."""
 
 END = "\nend of trees\n"
-"""Here a text must end: LightGBM's notes on the training, which may follow, can crash it when they are not its own."""
+"""The text must end here: LightGBM's record of the training, which may follow, can crash it if it was altered."""
 
 OBJECTIVE = re.compile(
     r"(regression(_l1)?|huber|fair|quantile|mape|custom|poisson|gamma|tweedie|cross_entropy(_lambda)?|binary)"
     r"( sqrt| [a-z_]{1,40}:[0-9.e+-]{1,40}){0,4}"
 )
-"""Objectives of one number. With others, like ``multiclass``, LightGBM writes where it has no room."""
+"""Objectives of one number. With others, like ``multiclass``, LightGBM writes beyond its arrays."""
 
 _COUNT = re.compile(r"[0-9]{1,9}")
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
@@ -162,7 +162,7 @@ def _checked_fields(tree: str, number: int) -> dict[str, str]:
     wrong = leaves < 1 or not (linear or fields["is_linear"] == "0") or _has(names) != (bool(sets), linear)
     for line, per in zip(fields.values(), _counted(names), strict=True):
         if per >= 0 and (line.count(" ") != counts[per] - 1 if counts[per] else line):
-            # a line has room for n values; its reader sees whether they are numbers. A single leaf has no notes
+            # this counts the values; the reader sees whether they are numbers. A single leaf has no notes
             wrong = wrong or not (per == PER_NOTE and leaves == 1)
     if wrong:
         raise ValueError(f"tree {number} holds more or fewer numbers than it says")

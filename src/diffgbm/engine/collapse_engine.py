@@ -1,4 +1,4 @@
-"""The fast engine: forests as arrays, pruned for the steps they are asked about, collapsed row by row."""
+"""The fast engine: forests as arrays, pruned for the steps of a sampler, collapsed row by row."""
 
 from __future__ import annotations
 

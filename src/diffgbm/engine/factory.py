@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
-from diffgbm._util.errors import warn
+from diffgbm._util.docs import fill_docstring
+from diffgbm._util.errors import known, warn
 from diffgbm.engine.base import Engine
 from diffgbm.engine.collapse_engine import CollapseEngine, VectorForest
 from diffgbm.engine.forest import CannotCollapse
@@ -17,6 +18,7 @@ Kind = Literal["auto", "collapse", "lightgbm"]
 Mix = Literal["mean", "mixture"]
 
 
+@fill_docstring(kinds=get_args(Kind), mixes=get_args(Mix))
 def make_engine(
     groups: Sequence[Sequence[AnyBooster]], kind: Kind = "auto", mix: Mix = "mean", n_jobs: int = 1
 ) -> Engine:
@@ -28,9 +30,9 @@ def make_engine(
         Bags; each has one booster for each of the ``d`` response coordinates. The feature columns of a
         booster are the ``d`` scaled states, the ``p`` columns of ``X`` and the ``q`` known columns, in this
         order. If a booster has a best iteration, trees beyond it are ignored.
-    kind : {"auto", "collapse", "lightgbm"}
+    kind : {kinds}
         The fast engine if possible, the fast engine or an error, or LightGBM's own ``predict``.
-    mix : {"mean", "mixture"}
+    mix : {mixes}
         Average the bags' fields, or integrate sample ``i`` with bag ``i`` modulo their number.
     n_jobs : int
         Threads of LightGBM's ``predict``. The fast engine is serial: its caller divides the rows.
@@ -38,10 +40,8 @@ def make_engine(
     groups = [list(group) for group in groups]
     if not groups or not groups[0] or len({len(group) for group in groups}) > 1:
         raise ValueError("groups must hold at least one bag, each with one booster for every response")
-    if kind not in ("auto", "collapse", "lightgbm"):
-        raise ValueError(f"engine must be 'auto', 'collapse' or 'lightgbm', got {kind!r}")
-    if mix not in ("mean", "mixture"):
-        raise ValueError(f"mix must be 'mean' or 'mixture', got {mix!r}")
+    known("engine", kind, get_args(Kind))
+    known("mix", mix, get_args(Mix))
     fields = [groups] if mix == "mean" else [[group] for group in groups]
     if kind != "lightgbm":
         try:

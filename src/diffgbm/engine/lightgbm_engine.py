@@ -1,4 +1,4 @@
-"""The slow engine: ask LightGBM itself at every knot. It is what the fast engine must agree with."""
+"""The slow engine: LightGBM predicts at every knot. The fast engine must agree with it."""
 
 from __future__ import annotations
 

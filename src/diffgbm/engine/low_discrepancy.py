@@ -1,10 +1,18 @@
-"""Noise that is spread evenly instead of drawn at random (array-RQMC), for laws without sampling error.
+r"""Low-discrepancy noise instead of random noise (array-RQMC): distributions without sampling error.
 
-At each step the samples of a row are put in order; the one at rank ``i`` meets the normal number
-``permutation[i + shift]``, counted around. The permutation ranks the multiples of the golden ratio, so that
-(rank, noise) fill the unit square evenly; the shift moves with the step, so that no sample meets the same noise again.
-What is left of a correlation between rank and noise is taken out, because it would add up over the steps. Fibonacci
-numbers of samples are arranged best: their permutation is a perfect lattice.
+At step ``k`` the ``n`` samples of a row are sorted, and the sample of rank ``i`` gets the normal
+
+.. math:: \Phi^{-1}\Bigl(\frac{\pi((i + s_k) \bmod n) + 1/2}{n}\Bigr).
+
+The permutation :math:`\pi` ranks the multiples of the golden ratio, so that the pairs (rank, noise) have low
+discrepancy in the unit square. The shift :math:`s_k` changes with the step, so that a sample does not get the same
+noise twice. The remaining correlation between rank and noise is removed, because it would add up over the steps.
+Fibonacci numbers of samples are best: their permutation is a lattice.
+
+References
+----------
+L'Ecuyer, Lecot and Tuffin (2008), "A randomized quasi-Monte Carlo simulation method for Markov chains", Operations
+Research 56(4), 958-975.
 """
 
 from __future__ import annotations
@@ -18,23 +26,23 @@ from diffgbm._util.types import Array
 
 GOLDEN = 0.6180339887498949
 PLASTIC = 0.7548776662466927
-"""Fractions whose multiples are the most evenly spread in one and in two dimensions."""
+"""Fractions whose multiples have the lowest discrepancy in one and in two dimensions."""
 
 FEW = 8
-"""Samples that are too few to be made uncorrelated with anything."""
+"""With fewer samples the correlation between rank and noise is not removed."""
 
 LEVELS = 65536
-"""Positions in the range of the samples that are told apart when they are put in order."""
+"""Distinct positions between the smallest and the largest sample when samples are sorted."""
 
 
-class SpreadNoise(NamedTuple):
-    """Evenly spread normals of each step by rank, of shape (n_steps, n); (n_steps, 0) stands for random noise."""
+class LowDiscrepancyNoise(NamedTuple):
+    """Stratified normals of each step by rank, of shape (n_steps, n); (n_steps, 0) means random noise."""
 
     normals: Array
 
 
-def spread_noise(n: int, n_steps: int) -> SpreadNoise:
-    """Arrange ``n`` evenly spread normals of variance one, uncorrelated with their rank, for ``n_steps`` steps."""
+def low_discrepancy_noise(n: int, n_steps: int) -> LowDiscrepancyNoise:
+    """Arrange ``n`` stratified normals of variance one, uncorrelated with their rank, for ``n_steps`` steps."""
     values = ndtri((np.arange(n) + 0.5) / n)
     if n > 1:
         values /= values.std()
@@ -42,13 +50,13 @@ def spread_noise(n: int, n_steps: int) -> SpreadNoise:
     shifts = (np.arange(n_steps) * PLASTIC % 1.0 * n).astype(np.int64)
     noise = values[permutation[(np.arange(n) + shifts[:, None]) % max(n, 1)]]
     if n < FEW:
-        return SpreadNoise(noise)
+        return LowDiscrepancyNoise(noise)
     slope = noise @ values / n
-    return SpreadNoise((noise - slope[:, None] * values) / np.sqrt(1.0 - slope[:, None] ** 2))
+    return LowDiscrepancyNoise((noise - slope[:, None] * values) / np.sqrt(1.0 - slope[:, None] ** 2))
 
 
 def roughly_sorted(states: Array) -> Array:
-    """Sort each row of ``states`` (rows, n) by its position in the row's range, as the kernels do."""
+    """Sort each row of ``states`` (rows, n) by position between its smallest and largest, as the kernels do."""
     low, high = states.min(axis=1, keepdims=True), states.max(axis=1, keepdims=True)
     width = high - low
     usable = (width > 0.0) & (width < np.inf)

@@ -28,7 +28,7 @@ class Pruned(WritableArrays):
     .. math:: F_j(y, x, t_k) = \sum_{\text{leaves of output } j}
         \text{value} \cdot 1[\text{path of } x] \cdot 1[(\text{cell}_k, \text{bins of } y) \in \text{box}]
 
-    Bin ``b`` of a coordinate holds the values above ``b`` of its edges. Knots that no split tells apart share a
+    Bin ``b`` of a coordinate holds the values above ``b`` of its edges. Knots that no split separates share a
     cell.
 
     Attributes
@@ -154,7 +154,7 @@ def start_boxes(sizes: list[int], zero_bin: Integers) -> NDArray[np.int32]:
 
 
 def flushed(threshold: Array) -> Array:
-    """Thresholds for raw values that mean what the given ones mean once tiny values are read as zero."""
+    """Return thresholds for raw values, equivalent to ``threshold`` for values of which tiny ones are read as zero."""
     below = np.nextafter(-ZERO, -np.inf)
     return np.where(threshold >= 0, np.maximum(threshold, ZERO), np.minimum(threshold, below))
 
@@ -171,7 +171,7 @@ def _ask_state(forest: Forest, j: int, zero_matters: bool, kind: Integers, argum
 
 
 def merge_knots(forest: Forest, columns: Array) -> tuple[Integers, Array]:
-    """Give consecutive knots that no split tells apart one cell: (cell of each knot, columns of each cell)."""
+    """Merge consecutive knots that no split separates into one cell: (cell of each knot, columns of each cell)."""
     columns = np.where(np.abs(columns) <= ZERO, 0.0, columns)
     change = np.diff(columns, axis=0)
     if not np.all(np.all(change >= 0, axis=0) | np.all(change <= 0, axis=0)):
@@ -180,8 +180,8 @@ def merge_knots(forest: Forest, columns: Array) -> tuple[Integers, Array]:
     fresh[0] = True
     for j in range(columns.shape[1]):
         feature = forest.n_features - columns.shape[1] + j
-        place = np.searchsorted(np.unique(forest.threshold[forest.feature == feature]), columns[:, j])
-        fresh[1:] |= np.diff(place) != 0
+        interval = np.searchsorted(np.unique(forest.threshold[forest.feature == feature]), columns[:, j])
+        fresh[1:] |= np.diff(interval) != 0
     return np.cumsum(fresh) - 1, columns[fresh]
 
 

@@ -1,4 +1,11 @@
-"""The random numbers of a request: every normal is a pure function of where it is used."""
+"""Random numbers of a request: every normal is a pure function of key, row, sample, step and coordinate.
+
+References
+----------
+Steele, Lea and Flood (2014), "Fast splittable pseudorandom number generators", OOPSLA: the hash.
+
+Marsaglia and Tsang (2000), "The ziggurat method for generating random variables", Journal of Statistical Software 5(8).
+"""
 
 from __future__ import annotations
 
@@ -37,10 +44,10 @@ def normals(key: int, rows: ArrayLike, samples: ArrayLike, step: int, d: int) ->
 
 
 def row_uniforms(X: Array) -> Array:
-    """Return a number between 0 and 1 for each row of ``X`` (n, p), decided by what the row holds: shape (n,).
+    """Hash each row of ``X`` (n, p) to a number between 0 and 1: shape (n,).
 
-    Rows that are equal have equal numbers, zeros of either sign and all missing values being equal; those of different
-    rows are uniform and have nothing to do with each other.
+    Equal rows have equal numbers; zeros of either sign are equal, and so are all missing values. The numbers of
+    different rows are uniform and independent.
     """
     from diffgbm.engine import _random_kernels as kernels
 

@@ -36,7 +36,7 @@ class StepTable:
     size, noise, corrector : ndarray of shape (K,)
         ``h``, ``e`` and ``w`` of the steps.
     start : float
-        Standard deviation of the normal law of the state at knot 0.
+        Standard deviation of the normal distribution of the state at knot 0.
     """
 
     scale: Array
@@ -75,12 +75,12 @@ class Draws:
     first_row, first_sample : int
         Position of the block's first row and sample in the whole request.
     start : ndarray of shape (n_samples, d) or None
-        Standard normal starting points to use for every row instead of random ones.
+        Standard normal starting points for every row, instead of random ones.
     shared : bool
         Whether every row uses the noise of row 0 (common random numbers).
-    spread : bool
-        Whether the noise of a scalar state is not random at all: at each step the samples of a row are put in order
-        and meet a fixed arrangement of evenly spread normals. Needs ``start``.
+    low_discrepancy : bool
+        Whether the noise of a scalar state is a low-discrepancy sequence instead of random: at each step the samples of
+        a row are sorted and get a fixed arrangement of stratified normals. Needs ``start``.
     """
 
     n_samples: int
@@ -89,8 +89,8 @@ class Draws:
     first_sample: int = 0
     start: Array | None = None
     shared: bool = False
-    spread: bool = False
+    low_discrepancy: bool = False
 
     def __post_init__(self) -> None:
-        if self.spread and (self.start is None or self.start.shape[1] != 1):
-            raise ValueError("spread noise needs given starting points of a scalar state")
+        if self.low_discrepancy and (self.start is None or self.start.shape[1] != 1):
+            raise ValueError("low-discrepancy noise needs starting points of a scalar state")

@@ -1,4 +1,4 @@
-"""Boosters kept as text: checked in full when a stranger wrote it, handed to LightGBM only when it is needed."""
+"""Boosters stored as text: untrusted text is checked in full, and LightGBM reads it only when it is needed."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from diffgbm._util.types import Array, Rows
 from diffgbm.engine.base import Engine
-from diffgbm.engine.low_discrepancy import roughly_sorted, spread_noise
+from diffgbm.engine.low_discrepancy import low_discrepancy_noise, roughly_sorted
 from diffgbm.engine.random import normals, positions
 from diffgbm.engine.steps import Draws, StepTable
 
@@ -26,7 +26,7 @@ def states(
     else:
         start = np.broadcast_to(draws.start[offset::stride], (len(rows), len(samples), d))
     yield (y := steps.start * start)
-    arranged = spread_noise(len(samples), steps.n_steps) if draws.spread else None
+    arranged = low_discrepancy_noise(len(samples), steps.n_steps) if draws.low_discrepancy else None
     for k in range(steps.n_steps):
         h, e, w = steps.size[k], steps.noise[k], steps.corrector[k]
         noise: Array | float = 0.0

@@ -21,7 +21,7 @@ class TreeSum:
     ----------
     boosters : sequence of lightgbm.Booster
     weights : sequence of float, optional
-        One for each booster; all 1 if not given.
+        One for each booster; all 1 by default.
     """
 
     def __init__(self, boosters: Sequence[AnyBooster], weights: Sequence[float] | None = None) -> None:

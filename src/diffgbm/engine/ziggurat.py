@@ -1,4 +1,4 @@
-r"""Tables of a ziggurat with 256 layers for the standard normal (Marsaglia and Tsang, 2000).
+r"""Tables of a ziggurat with 256 layers for the standard normal.
 
 The area under :math:`f(x) = e^{-x^2/2}`, x > 0, is cut into 256 pieces of equal area ``v``. Piece 0 is the
 strip :math:`[0, r] \times [0, f(r)]` with the tail beyond ``r``; piece ``i`` is the rectangle
@@ -7,6 +7,10 @@ strip :math:`[0, r] \times [0, f(r)]` with the tail beyond ``r``; piece ``i`` is
 .. math:: v = r f(r) + \int_r^\infty f, \qquad f(x_{i+1}) = f(x_i) + v / x_i
 
 and ``r`` is such that the last height is exactly :math:`f(0) = 1`.
+
+References
+----------
+Marsaglia and Tsang (2000), "The ziggurat method for generating random variables", Journal of Statistical Software 5(8).
 """
 
 from __future__ import annotations

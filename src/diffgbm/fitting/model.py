@@ -108,7 +108,7 @@ class FittedModel:
             points[rows] = values
 
         start = normal_points(n_points, self.n_responses)
-        draws = Draws(n_points, key=0, start=start, shared=True, spread=self.n_responses == 1)
+        draws = Draws(n_points, key=0, start=start, shared=True, low_discrepancy=self.n_responses == 1)
         self.integrate(X, self.recipe.steps(sampler), draws, threads, verbose, receive, stage_values)
         return points
 
