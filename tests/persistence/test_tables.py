@@ -8,7 +8,7 @@ import pytest
 
 from diffgbm import DiffGBM
 from diffgbm.diffusion.noise_levels import NOISE_FEATURES, TIME_SAMPLINGS
-from diffgbm.persistence.tables import MOST_STEPS, check_steps, noise_columns, read_recipe, write_recipe
+from diffgbm.persistence.tables import MOST_STEPS, check_steps, read_recipe, write_recipe
 from tests.conftest import tiny, toy
 from tests.persistence.altered_files import refused, set_at, wrong_values
 
@@ -65,7 +65,7 @@ def test_a_new_entry_of_a_table_is_read(monkeypatch):
     recipe = DiffGBM(noise_features="powers", t_sampling="ones").recipe
     stored = json.loads(json.dumps(write_recipe(recipe)))
     assert read_recipe(stored) == recipe
-    assert noise_columns(recipe) == 3
+    assert recipe.n_noise_columns == 3
 
 
 def test_the_number_of_steps_is_bounded():

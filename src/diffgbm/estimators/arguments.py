@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator
 
+from diffgbm._util.docs import fill_docstring
+from diffgbm._util.errors import choose
 from diffgbm.diffusion.recipe import NAMED
 
 Arguments = TypeVar("Arguments", bound="DiffGBMArguments")
@@ -113,16 +115,30 @@ class DiffGBMArguments(BaseEstimator):
         self.repeats = repeats
 
     @classmethod
+    @fill_docstring(recipes=NAMED)
+    def from_recipe(cls: type[Arguments], recipe: str, **params: Any) -> Arguments:
+        """Build a named recipe.
+
+        Parameters
+        ----------
+        recipe : {recipes}
+            Its name.
+        **params
+            Arguments that replace or complete those of the recipe.
+        """
+        return cls(**{**choose("recipe", recipe, NAMED), **params})
+
+    @classmethod
     def published(cls: type[Arguments], **params: Any) -> Arguments:
         """Build Treeffuser's recipe: noise target on the VE path, uniform times, no mean; 50 Euler steps."""
-        return cls(**{**NAMED["published"], **params})
+        return cls.from_recipe("published", **params)
 
     @classmethod
     def score_plus(cls: type[Arguments], **params: Any) -> Arguments:
         """Build the paper's score+ row: EDM target, log-sigma times and feature, mean C; 25 Heun ODE steps."""
-        return cls(**{**NAMED["score_plus"], **params})
+        return cls.from_recipe("score_plus", **params)
 
     @classmethod
     def flow(cls: type[Arguments], path: str = "vp", **params: Any) -> Arguments:
-        """Build the paper's flow-matching row on ``path`` ("vp", "linear" or "trig"), mean C; 5 Heun steps."""
-        return cls(**{**NAMED["flow"], "flow_path": path, **params})
+        """Build the paper's flow-matching row on ``path``, any that ``flow_path`` accepts; mean C, 5 Heun steps."""
+        return cls.from_recipe("flow", **{"flow_path": path, **params})

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from diffgbm._util.docs import fill_docstring
 from diffgbm._util.errors import check_count, known
 from diffgbm._util.parallel import n_threads
 from diffgbm._util.types import Array
@@ -27,6 +28,7 @@ _POINTS = 377
 """Points of a distribution, divided among the members of the pool and their bags."""
 
 
+@fill_docstring(presets=PRESETS, metrics=METRICS)
 class AutoDiffGBM(DistributionalRegressor):
     """Use this if you want good predictive distributions p(y | x) without tuning: held-out CRPS chooses the settings.
 
@@ -38,9 +40,9 @@ class AutoDiffGBM(DistributionalRegressor):
     ----------
     time_limit : float, optional
         Approximate seconds for ``fit``; by default those of the preset: 30, 150 or 600.
-    preset : {"fast", "balanced", "best"} or Preset, default="balanced"
+    preset : {presets} or Preset, default="balanced"
         How many candidates are tried, and how large they are.
-    metric : {"crps"}, default="crps"
+    metric : {metrics}, default="crps"
         Score by which candidates are compared.
     discrete : bool or "auto", default="auto"
         Restrict predictions to the values of a response that takes few, and to the limits at which it is censored:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import lightgbm as lgb
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from diffgbm._util.docs import fill_docstring
 from diffgbm._util.errors import check_count
 from diffgbm._util.parallel import n_threads
 from diffgbm._util.types import Array
-from diffgbm.diffusion.recipe import Recipe, resolve, resolve_sampler
-from diffgbm.diffusion.sampler import Sampler
+from diffgbm.diffusion.noise_levels import LOSS_WEIGHTINGS, NOISE_FEATURES, TIME_SAMPLINGS
+from diffgbm.diffusion.paths import PATHS
+from diffgbm.diffusion.recipe import OBJECTIVES, Recipe, resolve, resolve_sampler
+from diffgbm.diffusion.sampler import METHODS, SCHEDULES, Sampler
+from diffgbm.diffusion.targets import TARGETS
 from diffgbm.distributions import Distribution
 from diffgbm.engine import Draws, StepTable
+from diffgbm.engine.factory import Kind, Mix
 from diffgbm.engine.stored import lightgbm_of
 from diffgbm.estimators.arguments import DiffGBMArguments
 from diffgbm.estimators.base import DistributionalRegressor, sample_key
+from diffgbm.first_stage.catalogue import feature_names, subtracted_names
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.training import check_arguments, fit_model, out_of_bag_distributions
 from diffgbm.persistence.arguments import read_arguments, write_arguments
@@ -41,6 +47,18 @@ _JOINT_POINTS = 512
 """Points of a joint distribution; a power of two, as Sobol sequences need."""
 
 
+@fill_docstring(
+    paths=PATHS,
+    objectives=OBJECTIVES,
+    targets=TARGETS,
+    noise_features=NOISE_FEATURES,
+    loss_weightings=LOSS_WEIGHTINGS,
+    time_samplings=TIME_SAMPLINGS,
+    subtracted=subtracted_names(),
+    features=feature_names(),
+    mixes=get_args(Mix),
+    engines=get_args(Kind),
+)
 class DiffGBM(DiffGBMArguments, DistributionalRegressor):
     """Use this if you want one model of p(y | x), by a recipe of your choice, fitted in seconds.
 
@@ -62,45 +80,45 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         LightGBM's, under their scikit-learn names.
     n_jobs : int, default=-1
         Threads for training and sampling; -1 takes all cores.
-    sde_name : {"vesde", "vpsde", "sub-vpsde", "vp", "linear", "trig"}, default="vesde"
+    sde_name : {paths}, default="vesde"
         Gaussian path of the score objective.
     sde_initialize_from_data : bool, default=False
         Choose the path's range from the responses.
     sde_hyperparam_min, sde_hyperparam_max : float, "default" or None
         The path's range (VE: noise levels; VP: rates).
-    training_objective : {"score", "flow_matching"}, default="score"
+    training_objective : {objectives}, default="score"
         Flow matching regresses the velocity on ``flow_path`` with the raw time as feature.
-    flow_path : {"linear", "trig", "vp", "vesde", "vpsde", "sub-vpsde"}, default="linear"
+    flow_path : {paths}, default="linear"
         Gaussian path of the flow objective.
-    score_parameterization : {"noise", "x0", "velocity", "edm", "edm_raw_in"}, default="edm"
+    score_parameterization : {targets}, default="edm"
         What the trees regress on under the score objective.
-    noise_features : {"raw_time", "raw_time_log_std"}, default="raw_time_log_std"
+    noise_features : {noise_features}, default="raw_time_log_std"
         How the trees see the noise level under the score objective.
     edm_sigma_data : float, default=1.0
         Standard deviation that EDM assumes of the standardised data.
-    loss_weighting : {"uniform", "min_snr"}, default="uniform"
+    loss_weighting : {loss_weightings}, default="uniform"
         Weight of the noise levels; ``min_snr_gamma`` caps the signal-to-noise ratio.
     min_snr_gamma : float, default=5.0
         Cap of the min-SNR weights.
-    t_sampling : {"uniform", "log_sigma_normal", "log_snr_normal"}, default="log_sigma_normal"
+    t_sampling : {time_samplings}, default="log_sigma_normal"
         Distribution of the training times.
     uniform_endpoint_fraction : float, default=0.05
         Share of uniform times put at exactly t = 1 under flow matching.
     log_sigma_p_mean, log_sigma_p_std : float, default=-1.2 and 1.2
         Mean and standard deviation of log noise or log SNR under the normal time distributions.
-    residualize : {"off", "mean", "mean_scale", "stack", "gp"}, regressor or list of regressors, default="mean"
+    residualize : {subtracted}, regressor or list of regressors, default="mean"
         Subtract a cross-fitted mean from the response first (and divide by a cross-fitted scale).
     residualize_k_folds, residualize_repeats : int, default=5 and 1
         Folds of the cross-fitting, and how often it is repeated. The average of all models predicts better than the
         models a row was held out from. Two or more repetitions estimate by how much, and the residual scale is
         corrected for it.
-    first_stage_features : {"mean", "stack", "gp", "cdf"}, regressor, or a list of these, default=None
+    first_stage_features : {features}, regressor, or a list of these, default=None
         Cross-fitted predictions that the noise model gets as additional columns. ``"mean"`` is the prediction that
         ``residualize`` subtracts, if it subtracts one; ``"cdf"`` estimates the conditional distribution function.
     n_bags : int, default=1
         Noise models, each with its own held-out rows and noise. With several, every row is held out by one of them,
         and ``oob_distribution_`` holds the distributions of the training rows from models that have not seen them.
-    bag_mix : {"mean", "mixture"}, default="mean"
+    bag_mix : {mixes}, default="mean"
         Average the fields of the bags, or divide the samples of a row among them.
     repeats : {"auto", "together", "independent"}, default="auto"
         How rows that occur several times are treated. ``"auto"`` decides by evidence: copies of a row count as one row
@@ -116,7 +134,7 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
     sampler_method, n_steps, pf_ode, velocity_stochasticity, velocity_stochasticity_schedule
         The recipe's sampler, which ``sample`` and ``predict`` use by default. ``None`` is the default of the
         objective: 50 Euler steps of the reverse SDE for the score, 5 Heun steps of the ODE for flow matching.
-    engine : {"auto", "collapse", "lightgbm"}, default="auto"
+    engine : {engines}, default="auto"
         How samples are computed. The collapsed tables and LightGBM's own ``predict`` give the same numbers.
 
     Attributes
@@ -274,6 +292,7 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         for rows, labels in self._blocks(X, matrix):
             yield self.model_.distribution(rows, sampler, n_points, labels, threads, verbose)
 
+    @fill_docstring(methods=METHODS, schedules=SCHEDULES)
     def sample(
         self,
         X: Any,
@@ -307,13 +326,13 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
             Seed of the samples; ``None`` draws new ones in each call.
         verbose : bool
             Show a progress bar.
-        sampler_method : {"euler", "heun"}, optional
+        sampler_method : {methods}, optional
             Integrator.
         pf_ode : bool, optional
             Integrate the probability-flow ODE instead of the reverse SDE.
         velocity_stochasticity : float, optional
             Strength ``c`` of a stochastic interpolant.
-        velocity_stochasticity_schedule : {"linear", "sqrt", "quadratic", "tent"}, optional
+        velocity_stochasticity_schedule : {schedules}, optional
             Shape of its ``eps(t)``.
         first_row : int
             Position of the first row in a longer table that is sampled block by block: the blocks then get the samples

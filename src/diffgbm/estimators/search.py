@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from diffgbm._util.docs import fill_docstring
 from diffgbm._util.errors import check_count
 from diffgbm._util.parallel import n_threads
 from diffgbm._util.progress import progress_bar
@@ -21,11 +22,12 @@ from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.fitting.model import FittedModel
 from diffgbm.tuning.cluster import search_on
 from diffgbm.tuning.objective import Objective, make_objective, space_of
-from diffgbm.tuning.search_spaces import Space
+from diffgbm.tuning.search_spaces import Space, space_names
 from diffgbm.tuning.studies import Budget, open_study
 from diffgbm.tuning.trials import check_comparable, results, search, settle_seed
 
 
+@fill_docstring(spaces=space_names())
 class DiffGBMCV(DistributionalRegressor):
     """Use this to tune ``DiffGBM`` by the paper's search: the arguments with the lowest CRPS of held-out rows.
 
@@ -35,11 +37,10 @@ class DiffGBMCV(DistributionalRegressor):
 
     Parameters
     ----------
-    space : str or callable, default="score_flex"
-        ``"score_flex"`` searches the score recipe's axes under the reverse SDE (``"score_flex_ode"``: under the
-        probability-flow ODE); ``"flow"`` (on the VP path), ``"flow_linear"``, ``"flow_trig"``, ``"score_plus"`` and
-        ``"published"`` search the trees of a fixed recipe. You can also pass a function from an Optuna trial to
-        arguments of ``DiffGBM``.
+    space : {spaces} or callable, default="score_flex"
+        ``"score_flex"`` searches the score recipe's axes under the reverse SDE, ``"score_flex_ode"`` under the
+        probability-flow ODE. The others search the trees of a fixed recipe; ``"flow"`` is on the VP path. You can also
+        pass a function from an Optuna trial to arguments of ``DiffGBM``.
     n_trials : int or None, default=40
         Trials that must succeed, in at most twice as many attempts. ``None``: as many as ``timeout`` allows.
     timeout : float or None, default=None

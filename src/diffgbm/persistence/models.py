@@ -78,7 +78,7 @@ def read_model(stored: Stored, reader: Reader) -> Part:
     d, p = len(response.scale), features.n_features
     if first_stage is not None and (first_stage.takes not in (None, p) or len(first_stage.value.centre) != d):
         raise ValueError(f"the first stage does not fit {p} column(s) and {d} response(s)")
-    width = d + p + tables.noise_columns(recipe)
+    width = d + p + recipe.n_noise_columns
     width += 0 if first_stage is None or first_stage.gives is None else first_stage.gives
     names = [list_of({"bags": bag}, "bags", str, d) for bag in list_of(stored, "bags", list)]
     bags = tuple(tuple(reader.booster(name, width) for name in bag) for bag in names)

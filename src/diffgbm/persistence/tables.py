@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, get_args
 
-import numpy as np
-
 from diffgbm._util.errors import known
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.response import ResponseTable
-from diffgbm.diffusion.noise_levels import NOISE_FEATURES, TimeSampling
+from diffgbm.diffusion.noise_levels import TimeSampling
 from diffgbm.diffusion.paths import GaussianPath
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.diffusion.sampler import Equation, Sampler
@@ -89,9 +87,3 @@ def read_recipe(stored: Stored) -> Recipe:
     check_steps(stored["sampler"]["n_steps"])
     known("equation", stored["sampler"]["equation"], get_args(Equation))
     return Recipe(**{**stored, **parts})
-
-
-def noise_columns(recipe: Recipe) -> int:
-    """Return how many columns tell the trees the noise level under a recipe."""
-    t = np.ones(1)
-    return NOISE_FEATURES[recipe.noise_features](t, recipe.path.at(t)).shape[1]
