@@ -1,7 +1,7 @@
 """The objective: arguments of a trial, scores of held-out rows, and any estimator."""
 
 import pickle
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,10 @@ class Constant:
     seed: int = 0
     n_jobs: int = 1
     verbose: int = 0
+    repeats: str = "independent"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return {"value": self.value, "seed": self.seed, "n_jobs": self.n_jobs, "verbose": self.verbose}
+        return asdict(self)
 
     def fit(self, X, y, cat_idx=None, sample_weight=None):
         return self
