@@ -1,0 +1,43 @@
+"""Arguments of DiffGBM: stored as they are, the defaults of the table, and named recipes."""
+
+import inspect
+
+import pytest
+
+from diffgbm import DiffGBM
+from diffgbm.diffusion.recipe import NAMED
+from diffgbm.estimators.arguments import DiffGBMArguments
+from diffgbm.fitting.defaults import DEFAULTS
+
+
+def test_the_signature_has_the_defaults_of_the_table():
+    signature = inspect.signature(DiffGBMArguments)
+    assert {name: parameter.default for name, parameter in signature.parameters.items()} == dict(DEFAULTS)
+    assert list(signature.parameters) == list(DEFAULTS)
+
+
+def test_arguments_are_stored_as_they_are():
+    given = {name: object() for name in DEFAULTS}
+    stored = DiffGBMArguments(**given)
+    assert all(getattr(stored, name) is value for name, value in given.items())
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_named_recipe_sets_its_arguments_and_leaves_the_others(name):
+    model = DiffGBM.from_recipe(name, num_leaves=7)
+    assert model.get_params() == {**DEFAULTS, **NAMED[name], "num_leaves": 7}
+    changed = DiffGBM.from_recipe(name, n_steps=3)
+    assert changed.n_steps == 3
+
+
+def test_the_papers_rows_are_named_recipes():
+    assert DiffGBM.published().get_params() == DiffGBM.from_recipe("published").get_params()
+    assert DiffGBM.score_plus(seed=1).get_params() == DiffGBM.from_recipe("score_plus", seed=1).get_params()
+    assert DiffGBM.flow().get_params() == DiffGBM.from_recipe("flow").get_params()
+    assert DiffGBM.flow("trig").flow_path == "trig"
+    assert DiffGBM.flow("trig", flow_path="linear").flow_path == "linear"
+
+
+def test_an_unknown_recipe_lists_the_known_ones():
+    with pytest.raises(ValueError, match=r"recipe must be one of 'published', .*; got 'flo'. Did you mean 'flow'"):
+        DiffGBM.from_recipe("flo")
