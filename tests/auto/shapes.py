@@ -1,20 +1,8 @@
-"""Shapes with atoms of positive width, and correct distributions on few values."""
+"""Correct distributions on few values."""
 
 import numpy as np
 
-from diffgbm.auto.atoms import ResponseShape
-
 N = 20_000
-
-
-def wide_atoms(values):
-    """A shape with these atoms, of positive width."""
-    return ResponseShape(np.sort(np.array(values, dtype=float))).with_atom_width()
-
-
-def uniforms(n, seed=0):
-    """Jitter of ``n`` rows."""
-    return np.random.default_rng(seed).uniform(size=n)
 
 
 def correct_distributions(n=N, m=400, seed=0):

@@ -11,7 +11,6 @@ from diffgbm.auto.acceptance import (
     central_error,
     coverage_error,
 )
-from diffgbm.auto.atoms import ATOM_WIDTH
 from diffgbm.auto.recalibration import CELLS, fit_correction, interquartile_range, rank
 from diffgbm.distributions.scalar import PredictiveDistribution
 from tests.auto.distributions import (
@@ -21,35 +20,36 @@ from tests.auto.distributions import (
     half_informative_distributions,
     normal_distributions,
 )
-from tests.auto.shapes import correct_distributions, uniforms
+from tests.auto.shapes import correct_distributions
 
 
 def test_a_response_is_confined_where_that_helps():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, size=(400, 2)).astype(float)
     points = np.sort(rng.normal(size=(400, 60, 2)) * 0.3 + y[:, None], axis=1)
-    # the first response is discrete and its distributions are not; the second's are already
-    points[:, :, 1] = np.clip(np.round(2.0 * points[:, :, 1] - y[:, None, 1]), 0.0, 3.0)
-    first, second = accepted_shapes(y, y, points, None, None)
+    # the nearest value is the observation for the first response, and seldom for the second
+    points[:, :, 1] = y[:, None, 1] + np.linspace(0.55, 0.65, 60)
+    first, second = accepted_shapes(y, y, points, None)
     np.testing.assert_array_equal(first.atoms, [0.0, 1.0, 2.0, 3.0])
-    assert not second
+    assert second.atoms is None
 
 
-def test_a_response_is_not_confined_at_the_cost_of_coverage():
+def test_coverage_is_randomised_at_atoms():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, size=(2000, 1)).astype(float)
-    # uniform distributions are calibrated; confined to the values they would not be
+    # uniform distributions are calibrated; so are they on the values, though intervals contain whole atoms
     points = np.sort(rng.uniform(-0.5, 3.5, size=(2000, 60, 1)), axis=1)
-    assert not accepted_shapes(y, y, points, None, None)[0]
+    np.testing.assert_array_equal(accepted_shapes(y, y, points, None)[0].atoms, np.arange(4.0))
 
 
 def test_rows_without_weight_do_not_decide():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, size=(400, 1)).astype(float)
     points = np.sort(y[:, None] + rng.normal(size=(400, 60, 1)) * 0.3, axis=1)
-    points[:200] = np.clip(np.round(points[:200] + 0.3), 0.0, 3.0)  # here there is nothing to gain
+    points[:200] = y[:200, None] + np.linspace(0.55, 0.65, 60)[None, :, None]  # mostly nearer to another value
     for weights, helps in ((np.arange(400) >= 200, True), (np.arange(400) < 200, False)):
-        assert bool(accepted_shapes(y, y, points, weights.astype(float), None)[0]) is helps
+        (shape,) = accepted_shapes(y, y, points, weights.astype(float))
+        assert (shape.atoms is not None) is helps
 
 
 def test_coverage_error_by_hand():
@@ -61,27 +61,27 @@ def test_coverage_error_by_hand():
     )
 
 
-def test_atoms_have_a_width_where_that_helps():
+def test_correct_distributions_near_few_values_are_confined():
     points, y = correct_distributions(2000)
-    (shape,) = accepted_shapes(y[:, None], y[:, None], points[:, :, None], None, uniforms(len(y)))
+    (shape,) = accepted_shapes(y[:, None], y[:, None], points[:, :, None], None)
     np.testing.assert_array_equal(shape.atoms, [0.0, 1.0, 2.0, 3.0])
-    assert shape.atom_width == pytest.approx(ATOM_WIDTH)
-    (without,) = accepted_shapes(y[:, None], y[:, None], points[:, :, None], None, None)
-    assert not without
 
 
-@pytest.mark.parametrize("why", ["CRPS", "coverage"])
-def test_and_not_where_it_does_not_help(why):
-    points, y = correct_distributions(2000)
-    if why == "CRPS":  # distributions between two values, nearer to the one that is rarer
-        points = np.tile(np.linspace(1.4, 1.49, 400), (len(y), 1))
-        y = np.tile([1.0, 1.0, 2.0, 2.0, 2.0], len(y) // 5)
-    else:  # distributions that attain nominal coverage, and would not on the values
-        rng = np.random.default_rng(0)
-        centre = y + rng.normal(size=len(y))
-        points = np.sort(centre[:, None] + rng.normal(size=points.shape), axis=1)
-    (shape,) = accepted_shapes(y[:, None], y[:, None], points[:, :, None], None, uniforms(len(y)))
-    assert not shape
+def test_distributions_are_not_confined_where_that_raises_the_crps():
+    # between two values, nearer to the one that is rarer
+    points, y = np.tile(np.linspace(1.4, 1.49, 400), (2000, 1)), np.tile([1.0, 1.0, 2.0, 2.0, 2.0], 400)
+    (shape,) = accepted_shapes(y[:, None], y[:, None], points[:, :, None], None)
+    assert shape.atoms is None
+
+
+@pytest.mark.parametrize("smallest", [0.0, 0.01, -0.01])
+def test_responses_that_are_never_negative_stay_so(smallest):
+    rng = np.random.default_rng(0)
+    y = np.append(rng.exponential(size=400) + max(smallest, 0.0), smallest)[:, None]
+    points = y[:, None] + rng.normal(size=(401, 60, 1))
+    (shape,) = accepted_shapes(y, y, points, None)
+    assert shape.low == (0.0 if smallest >= 0.0 else None)
+    assert shape.atoms is None
 
 
 @pytest.mark.parametrize("width", [0.85, 2.0])

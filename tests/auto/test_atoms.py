@@ -1,26 +1,16 @@
-"""Shapes of responses: few values, limits, and atoms of positive width."""
+"""Shapes of responses: few values and limits."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import kstest
 
-from diffgbm.auto.atoms import ATOM_WIDTH, MAX_ATOMS, ROWS_PER_ATOM, ResponseShape
+from diffgbm import metrics
+from diffgbm.auto.atoms import MAX_ATOMS, ROWS_PER_ATOM, ResponseShape
 from diffgbm.auto.pool import point_crps
 from diffgbm.distributions.scalar import PredictiveDistribution
-from tests.auto.shapes import correct_distributions, uniforms, wide_atoms
-
-VALUES = st.lists(st.integers(-50, 50), min_size=2, max_size=9, unique=True)
-
-
-POINTS = arrays(float, st.tuples(st.integers(1, 4), st.integers(1, 30)), elements=st.floats(-60.0, 60.0))
-
-
-def coverage(points, y, level):
-    low, high = PredictiveDistribution.from_points(points).interval(level).T
-    return float(np.mean((low <= y) & (y <= high)))
+from tests.auto.shapes import correct_distributions
 
 
 def test_few_values_are_noticed():
@@ -72,60 +62,34 @@ def test_confining_moves_to_the_nearest_value_and_is_idempotent(points, values):
     np.testing.assert_array_equal(shape(moved), moved)
 
 
-def test_the_atom_width_is_a_thousandth_of_the_smallest_distance():
-    shape = wide_atoms([3.0, 5.0, 5.5])
-    assert shape.atom_width == pytest.approx(ATOM_WIDTH * 0.5)
-    assert str(shape) == "3 values from 3 to 5.5, atom width 0.0005"
-    assert ResponseShape(low=1.0).with_atom_width() == ResponseShape(low=1.0)
-
-
-@given(POINTS, VALUES)
-def test_points_are_evenly_distributed_over_their_atom(points, values):
-    points, shape, jitter = np.sort(points, axis=1), wide_atoms(values), uniforms(len(points))
-    moved = shape.distribute(points, jitter)
-    np.testing.assert_array_equal(shape(moved), shape(points))  # each value keeps its probability
-    assert (np.diff(moved, axis=1) >= 0.0).all()
-    for row, middle, share in zip(moved, shape(points), jitter, strict=True):
-        for value in np.unique(middle):
-            inside = row[middle == value]
-            even = (np.arange(len(inside)) + 0.5) / len(inside)
-            np.testing.assert_allclose(inside, value + shape.atom_width * (even - share), atol=1e-12)
-
-
-@given(POINTS, VALUES)
-def test_values_are_clipped_to_their_atom_once(points, values):
-    shape, jitter = wide_atoms(values), uniforms(len(points))
-    moved = shape.clip(points, jitter)
-    np.testing.assert_array_equal(shape(moved), shape(points))
-    below = shape(points) - moved
-    assert (below <= shape.atom_width * jitter[:, None] + 1e-12).all()
-    assert (below >= shape.atom_width * (jitter[:, None] - 1.0) - 1e-12).all()
-    np.testing.assert_array_equal(shape.clip(moved, jitter), moved)
-    # an atom contains its value, and the points of distributions that were moved to it
-    np.testing.assert_array_equal(shape.clip(shape(points), jitter), shape(points))
-    distribution = shape.distribute(np.sort(points, axis=1), jitter)
-    np.testing.assert_allclose(shape.clip(distribution, jitter), distribution, atol=1e-12)
-
-
 def test_correct_distributions_attain_nominal_coverage():
-    """On the values themselves intervals of 50% cover far more; 4.5 standard errors are allowed."""
-    points, y = correct_distributions()
-    shape = wide_atoms([0.0, 1.0, 2.0, 3.0])
-    moved = shape.distribute(points, uniforms(len(y), 1))
+    """Randomised at atoms; intervals that contain whole atoms cover far more. 4.5 standard errors are allowed."""
+    points, y = correct_distributions(4000, 200)
+    shape = ResponseShape(np.arange(4.0))
+    distribution = PredictiveDistribution.from_points(shape(points), support=shape.support)
     for level in (0.5, 0.8, 0.9, 0.95):
         error = 4.5 * np.sqrt(level * (1.0 - level) / len(y))
-        assert coverage(moved, y, level) == pytest.approx(level, abs=error)
-    assert coverage(shape(points), y, 0.5) > 0.8
-    assert coverage(points, y, 0.5) > 0.55
-    pit = PredictiveDistribution.from_points(moved).pit(y)
-    assert kstest(pit, "uniform").pvalue > 1e-3
-    assert kstest(PredictiveDistribution.from_points(points).pit(y), "uniform").pvalue < 1e-9
+        assert metrics.coverage(distribution, y, level) == pytest.approx(level, abs=error)
+    low, high = distribution.interval(0.5).T
+    assert np.mean((low <= y) & (y <= high)) > 0.8
+    assert metrics.coverage(PredictiveDistribution.from_points(points), y, 0.5) > 0.54
+    assert metrics.pit_ks(distribution, y).pvalue > 1e-3
+    assert metrics.pit_ks(PredictiveDistribution.from_points(points), y).pvalue < 1e-9
 
 
-def test_the_atom_width_hardly_changes_the_crps():
-    points, y = correct_distributions(2000)
-    shape = wide_atoms([0.0, 1.0, 2.0, 3.0])
-    exact, moved = (point_crps(p, y).mean() for p in (shape(points), shape.distribute(points, uniforms(len(y)))))
-    # an atom is a uniform distribution of width r, at most r from the value
-    assert abs(moved - exact) <= shape.atom_width
-    assert moved < point_crps(points, y).mean()
+def test_supports_of_shapes():
+    assert ResponseShape().support is None
+    np.testing.assert_array_equal(ResponseShape(np.arange(3.0)).support.atoms, np.arange(3.0))
+    limits = ResponseShape(low=0.0).support
+    assert (limits.low, limits.high, len(limits.atoms)) == (0.0, np.inf, 0)
+
+
+def test_responses_that_are_never_negative_have_the_limit_zero():
+    assert ResponseShape.sign_of(np.array([0.5, 2.0])) == ResponseShape(low=0.0)
+    assert not ResponseShape.sign_of(np.array([-1e-9, 2.0]))
+
+
+@given(arrays(float, (3, 9), elements=st.floats(-5.0, 5.0)), arrays(float, 3, elements=st.floats(0.0, 5.0)))
+def test_clipping_at_a_limit_never_raises_the_crps(points, y):
+    clipped = ResponseShape(low=0.0)(np.sort(points, axis=1))
+    assert (point_crps(clipped, y) <= point_crps(np.sort(points, axis=1), y) + 1e-12).all()

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from diffgbm.auto import fitting
-from diffgbm.auto.atoms import ATOM_WIDTH
 from diffgbm.auto.recalibration import Correction
-from diffgbm.engine import row_uniforms
 from tests.auto.tiny_auto import LEAST, TINY, auto, small_trees  # noqa: F401
 from tests.conftest import toy
 
@@ -67,23 +65,33 @@ def grades(n=600):
     return X, np.digitize(X[:, 0] + 0.02 * X[:, 1], [0.35, 0.7]) * 0.1 + 0.1
 
 
-def test_automatic_fits_choose_the_atom_width_and_report_it():
+def test_automatic_fits_keep_to_the_values_and_report_it():
     X, y = grades()
-    preset = replace(TINY, recipes=("edm",), noisy_rows=4000)
+    preset, values = replace(TINY, recipes=("edm",), noisy_rows=4000), np.unique(y)
     model = auto(preset).fit(X, y)
-    assert model.pool_.shapes[0].atom_width == pytest.approx(ATOM_WIDTH * 0.1)
-    assert "kept to 3 values from 0.1 to 0.3, atom width 0.0001" in model.explain()
-    shape, jitter = model.pool_.shapes[0], row_uniforms(X[model.oob_rows_])
-    np.testing.assert_allclose(
-        shape.clip(model.oob_distribution_.values, jitter), model.oob_distribution_.values, atol=1e-12
-    )
-    np.testing.assert_allclose(shape(model.sample(X, 5, seed=0)), model.sample(X, 5, seed=0), atol=shape.atom_width)
-    for discrete in (True, False):
-        assert auto(preset, discrete=discrete).fit(X, y).pool_.shapes[0].atom_width == 0.0
+    np.testing.assert_array_equal(model.pool_.shapes[0].atoms, values)
+    assert "kept to 3 values from 0.1 to 0.3" in model.explain()
+    assert np.isin(model.oob_distribution_.values, values).all()
+    assert np.isin(model.sample(X, 5, seed=0), values).all()
+    distribution = model.predict_distribution(X)
+    assert np.isin(distribution.quantile(np.linspace(0.0, 1.0, 51)), values).all()
+    np.testing.assert_allclose(sum(distribution.pmf(value) for value in values), 1.0)
+    assert not auto(preset, discrete=False).fit(X, y).pool_.shapes[0]
 
 
-def test_atoms_of_a_column_of_responses_have_no_width():
+def test_positive_responses_have_positive_predictions():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(300, 2))
+    y = np.exp(X[:, 0] + rng.standard_normal(300))
+    model = auto().fit(X, y)
+    distribution = model.predict_distribution(X)
+    assert (distribution.cdf(-1e-12) == 0.0).all()
+    assert (distribution.quantile([0.0, 0.001, 0.05]) >= 0.0).all()
+    assert (model.sample(X, 20, seed=0) >= 0.0).all()
+    assert "at least 0" in model.explain()
+
+
+def test_atoms_of_a_column_of_responses():
     X, y = grades(240)
     model = auto().fit(X, y[:, None])
-    assert all(shape.atom_width == 0.0 for shape in model.pool_.shapes)
     assert model.sample(X[:4], 3, seed=0).shape == (3, 4, 1)

@@ -13,8 +13,7 @@ from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.pool import mixture_points, point_counts
 from diffgbm.auto.pooled_model import POINTS_OF_A_BAG, PooledModel, sample_members
 from diffgbm.auto.recalibration import Correction
-from diffgbm.engine import Draws, row_uniforms
-from tests.auto.shapes import wide_atoms
+from diffgbm.engine import Draws
 from tests.conftest import tiny, toy
 
 FREE = (ResponseShape(),)
@@ -214,34 +213,34 @@ def test_any_first_samples_are_divided_by_weight(weights, n):
 
 
 @pytest.fixture(scope="module")
-def wide_pool():
+def discrete_pool():
     X, y = toy()
     member = tiny("flow").fit(X, y).model_
-    return PooledModel((member,), np.ones(1), None, (wide_atoms(np.arange(-8.0, 8.0)),))
+    return PooledModel((member,), np.ones(1), None, (ResponseShape(np.arange(-8.0, 8.0)),))
 
 
 CORRECTION = Correction(np.pad([[0.0], [-0.45]], ((0, 14), (0, 3))), np.linspace(0.0, 2.0, 101))
 
 
 @pytest.mark.parametrize("correction", [None, CORRECTION], ids=["as it is", "recalibrated"])
-def test_distributions_and_samples_stay_within_the_atoms(wide_pool, correction):
+def test_distributions_and_samples_stay_within_the_atoms(discrete_pool, correction):
     X, _ = toy(40, seed=1)
-    model, shape, jitter = estimator(replace(wide_pool, correction=correction)), wide_pool.shapes[0], row_uniforms(X)
+    model, shape = estimator(replace(discrete_pool, correction=correction)), discrete_pool.shapes[0]
     distribution = model.predict_distribution(X)
-    np.testing.assert_allclose(shape.clip(distribution.values, jitter), distribution.values, atol=1e-12)
+    assert np.isin(distribution.values, shape.atoms).all()
     samples = model.sample(X, 500, seed=0)
     assert samples.shape == (500, 40)
-    np.testing.assert_allclose(shape.clip(samples.T, jitter), samples.T, atol=1e-12)
+    assert np.isin(samples, shape.atoms).all()
     # a value is sampled as often as the distribution says: 4.5 standard errors
     for value in (-1.0, 0.0, 1.0, 2.0):
-        p = distribution.prob_between(value - 0.5, value + 0.5)
+        p = distribution.pmf(value)
         error = 4.5 * np.sqrt(np.mean(p * (1.0 - p)) / samples.size) + 1.0 / distribution.values.shape[1]
-        assert np.mean(shape(samples) == value) == pytest.approx(p.mean(), abs=error)
+        assert np.mean(samples == value) == pytest.approx(p.mean(), abs=error)
 
 
-def test_distributions_and_samples_do_not_depend_on_the_rows_beside_them(wide_pool):
+def test_distributions_and_samples_do_not_depend_on_the_rows_beside_them(discrete_pool):
     X, _ = toy(30, seed=1)
-    model = estimator(wide_pool)
+    model = estimator(discrete_pool)
     whole, distribution = model.sample(X, 9, seed=5), model.predict_distribution(X)
     np.testing.assert_array_equal(model.sample(X[11:], 9, seed=5, first_row=11), whole[:, 11:])
     np.testing.assert_array_equal(model.predict_distribution(X[::-1]).values, distribution.values[::-1])

@@ -13,12 +13,12 @@ from diffgbm.auto.recalibration import (
     effective_sample_size,
     fit_correction,
     interquartile_range,
-    randomised_pit,
     rank,
     smooth_functions,
     weighted_quantiles,
 )
 from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.metrics.randomisation import randomised_pit
 from tests.auto.distributions import (
     adjusted,
     covered,

@@ -37,7 +37,6 @@ def test_members_of_a_pool_still_share_their_first_stage_models(auto, tmp_path):
     "shape",
     [
         ResponseShape(np.arange(-1.0, 3.0)),
-        ResponseShape(np.arange(-1.0, 3.0)).with_atom_width(),
         ResponseShape(low=0.0),
         ResponseShape(),
     ],
@@ -54,18 +53,6 @@ def test_corrections_and_shapes_round_trip(auto, shape, tmp_path):
     np.testing.assert_array_equal(loaded.pool_.correction.theta, correction.theta)
     np.testing.assert_array_equal(loaded.pool_.correction.iqr_quantiles, correction.iqr_quantiles)
     assert str(loaded.pool_.shapes[0]) == str(shape)
-
-
-def test_atom_widths_of_a_two_dimensional_response_are_refused(auto, tmp_path):
-    model, shape = copy(auto), ResponseShape(np.arange(-1.0, 3.0)).with_atom_width()
-    column = replace(auto.pool_.first.response, is_1d=False)
-    members = tuple(replace(member, response=column) for member in auto.pool_.members)
-    for shapes in ((replace(shape, atom_width=0.0),), (shape,)):
-        model.pool_ = replace(auto.pool_, members=members, shapes=shapes)
-        model.save(tmp_path / f"{shapes[0].atom_width}.dgbm")
-    load(tmp_path / "0.0.dgbm")
-    with pytest.raises(ModelFileError, match="one-dimensional response"):
-        load(tmp_path / f"{shape.atom_width}.dgbm")
 
 
 @pytest.mark.parametrize(
@@ -130,9 +117,7 @@ WRONG = {
         ("pool:correction", ["arrays/0.npy", 3, [], {}, {"theta": "arrays/0.npy"}]),
         ("pool:correction", [{"theta": "arrays/99.npy", "iqr_quantiles": "arrays/99.npy"}]),
         ("pool:shapes", [[], [3], None]),
-        ("pool:shapes.0", [{}, {"atoms": [2.0, 1.0], "low": None, "high": None, "atom_width": 0.0}]),
-        ("pool:shapes.0", [{"atoms": [1.0, 2.0], "low": None, "high": None, "atom_width": w} for w in (1.0, "x")]),
-        ("pool:shapes.0.atom_width", [0.1, -0.1, NAN, None]),
+        ("pool:shapes.0", [{}, {"atoms": [2.0, 1.0], "low": None, "high": None}]),
         ("pool:shapes.0.atoms", [[1.0], [1.0, NAN], "ab"]),
         ("pool:shapes.0.low", ["0", NAN]),
     ],

@@ -13,17 +13,18 @@ from diffgbm.auto.recalibration import (
     effective_sample_size,
     fit_correction,
     interquartile_range,
-    randomised_pit,
 )
 from diffgbm.data.splits import fold_numbers
 from diffgbm.distributions import PredictiveDistribution
+from diffgbm.metrics.diagnostics import inside_central
+from diffgbm.metrics.randomisation import randomised_pit
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 """Levels of the central intervals whose coverage is tested."""
 MIN_GAIN = 0.01
 """Share by which confining must lower the CRPS."""
 MAX_COVERAGE_LOSS = 0.02
-"""How much further from nominal confining may take coverage: intervals that end on an atom contain all of it."""
+"""How much further from nominal confining may take coverage."""
 MIN_ROWS = 100
 """Fewer PIT values do not describe a distribution."""
 QUARTERS = 4
@@ -34,13 +35,12 @@ FOLDS = 5
 """Folds of the rows: each is tested with the correction that was fitted to the others."""
 
 
-def accepted_shapes(
-    training: Array, y: Array, points: Array, weights: Array | None, jitter: Array | None
-) -> tuple[ResponseShape, ...]:
+def accepted_shapes(training: Array, y: Array, points: Array, weights: Array | None) -> tuple[ResponseShape, ...]:
     """Return the shape of each response, where confining out-of-bag points (n, m, d) to it helps.
 
-    Confining helps if it lowers the CRPS by a share ``MIN_GAIN`` and does not cost coverage. Otherwise atoms of
-    positive width may help: they must not raise the CRPS, and coverage must come closer to nominal.
+    Confining to limits never raises the CRPS; it helps if it lowers the CRPS by a share ``MIN_GAIN``. Confining to few
+    values helps if it does not raise the CRPS. Neither may cost coverage, which is randomised at atoms: an interval
+    covers an atom at its end as often as it should. A response that is never negative is always kept so.
 
     Parameters
     ----------
@@ -48,31 +48,21 @@ def accepted_shapes(
         Responses that the shapes are found in.
     y, points, weights : ndarray of shape (n, d), (n, m, d) and (n,) or None
         Observations, points of their out-of-bag distributions, and their weights.
-    jitter : ndarray of shape (n,) or None
-        Jitter of the rows within atoms; without it atoms have no width.
     """
-    shapes = map(ResponseShape.of, training.T)
-    return tuple(_accepted_shape(s, y[:, j], points[:, :, j], weights, jitter) for j, s in enumerate(shapes))
+    return tuple(_accepted_shape(t, y[:, j], points[:, :, j], weights) for j, t in enumerate(training.T))
 
 
-def _accepted_shape(
-    shape: ResponseShape, y: Array, points: Array, weights: Array | None, jitter: Array | None
-) -> ResponseShape:
-    def crps_and_coverage(points: Array) -> tuple[float, float]:
+def _accepted_shape(training: Array, y: Array, points: Array, weights: Array | None) -> ResponseShape:
+    def crps_and_coverage(points: Array, shape: ResponseShape) -> tuple[float, float]:
         crps = np.average(point_crps(points, y), weights=weights)
-        return float(crps), coverage_error(PredictiveDistribution.from_points(points), y)
+        return float(crps), coverage_error(PredictiveDistribution.from_points(points, support=shape.support), y)
 
-    free = np.sort(points, axis=1)
-    crps, error = crps_and_coverage(free)
-    confined = crps_and_coverage(shape(free))
-    if confined[0] < (1.0 - MIN_GAIN) * crps and confined[1] <= error + MAX_COVERAGE_LOSS:
+    free, shape = np.sort(points, axis=1), ResponseShape.of(training)
+    (crps, error), (after, error_after) = (crps_and_coverage(s(free), s) for s in (ResponseShape(), shape))
+    gain = 0.0 if shape.atoms is not None else MIN_GAIN
+    if shape and after <= (1.0 - gain) * crps and error_after <= error + MAX_COVERAGE_LOSS:
         return shape
-    if jitter is not None and shape.atoms is not None:
-        wide = shape.with_atom_width()
-        after = crps_and_coverage(wide.distribute(free, jitter))
-        if after[0] <= crps and after[1] < error:
-            return wide
-    return ResponseShape()
+    return ResponseShape.sign_of(training)
 
 
 def accepted_correction(
@@ -139,9 +129,6 @@ def central_error(pit: Array, width: Array, weights: Array | None) -> float:
 
 
 def coverage_error(distribution: PredictiveDistribution, y: Array) -> float:
-    """Mean absolute difference between the coverage of central intervals and their level."""
-    errors = []
-    for level in LEVELS:
-        low, high = distribution.interval(level).T
-        errors.append(abs(float(np.mean((low <= y) & (y <= high))) - level))
-    return float(np.mean(errors))
+    """Mean absolute difference between the coverage of central intervals, randomised at atoms, and their level."""
+    inside = inside_central(distribution, y, np.array(LEVELS))
+    return float(np.mean(np.abs(inside.mean(axis=0) - LEVELS)))

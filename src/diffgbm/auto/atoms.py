@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from diffgbm._util.types import Array
+from diffgbm.distributions.support import Support
 
 MAX_ATOMS = 50
 """A response of more different values is continuous."""
@@ -15,36 +16,23 @@ ROWS_PER_ATOM = 20
 """A response with fewer rows for each value is continuous."""
 LIMIT_SHARE = 0.01
 """Share of the rows at the largest or smallest value that makes it a limit."""
-ATOM_WIDTH = 0.001
-"""Width of an atom as a share of the smallest distance between two atoms."""
 
 
 @dataclass(frozen=True)
 class ResponseShape:
-    r"""Values that a response is confined to.
-
-    Intervals of a correct distribution on few values contain an atom or not, and cover more than their level. Atoms of
-    positive width build the randomised PIT into the distribution: the probability of a value :math:`v` is uniform on
-
-    .. math:: [v - \rho\,u,\; v + \rho\,(1 - u)]
-
-    where :math:`\rho` is the atom width and :math:`u`, uniform on [0, 1], is the row's jitter. The PIT values of a
-    correct distribution are then uniform, and its intervals attain nominal coverage.
+    """Values that a response is confined to.
 
     Attributes
     ----------
     atoms : ndarray of shape (k,) or None
         All values that it takes, if they are few.
     low, high : float or None
-        Limits at which values pile up.
-    atom_width : float
-        :math:`\rho`; zero confines to the values themselves.
+        Limits: values at which the response piles up, and zero below a response that is never negative.
     """
 
     atoms: Array | None = None
     low: float | None = None
     high: float | None = None
-    atom_width: float = 0.0
 
     @classmethod
     def of(cls, y: Array) -> ResponseShape:
@@ -57,6 +45,20 @@ class ResponseShape:
         high = float(values[-1]) if counts[-1] >= enough else None
         return cls(None, low, high)
 
+    @classmethod
+    def sign_of(cls, y: Array) -> ResponseShape:
+        r"""Return the limit zero for a response (n,) that is never negative, else no limit.
+
+        Distributions are clipped: their probability below zero moves to zero. This never raises the CRPS of a
+        non-negative observation, which loses :math:`\int_{-\infty}^0 F^2`, and it leaves the quantiles above zero and
+        the coverage as they are. On six tables of 800 rows (lognormal, exponential, gamma, uniform, half-normal and
+        one far from zero) clipping changes the CRPS by a factor of 0.951 to 1.000. Reflection at zero reaches
+        0.956 to 1.000, but takes the coverage of 90% intervals from 0.93 to 0.82 on the exponential table. A log
+        transform of the response ranges from 0.941 to 1.19, softplus from 0.937 to 1.021: better where it fits, worse
+        where it does not.
+        """
+        return cls(low=0.0) if len(y) and y.min() >= 0.0 else cls()
+
     def __bool__(self) -> bool:
         return self.atoms is not None or self.low is not None or self.high is not None
 
@@ -68,32 +70,17 @@ class ResponseShape:
             return points
         return np.clip(points, self.low, self.high)
 
-    def with_atom_width(self) -> ResponseShape:
-        """Return the shape with atoms of positive width; a shape without atoms stays as it is."""
-        if self.atoms is None:
-            return self
-        return replace(self, atom_width=ATOM_WIDTH * float(np.diff(self.atoms).min()))
-
-    def distribute(self, points: Array, jitter: Array) -> Array:
-        """Move sorted points (n, m) to their nearest atoms, evenly over the width of each; ``jitter`` is (n,)."""
-        assert self.atoms is not None
-        atom, position = _nearest(self.atoms, points), np.arange(points.shape[1])
-        starts = np.diff(atom, axis=1, prepend=-1) != 0
-        ends = np.diff(atom, axis=1, append=-1) != 0
-        first = np.maximum.accumulate(np.where(starts, position, 0), axis=1)
-        last = np.minimum.accumulate(np.where(ends, position, len(position))[:, ::-1], axis=1)[:, ::-1]
-        share = (position - first + 0.5) / (last - first + 1)
-        return self.atoms[atom] + self.atom_width * (share - jitter[:, None])
-
-    def clip(self, values: Array, jitter: Array) -> Array:
-        """Move values (n, m) into their nearest atoms; values inside an atom stay. ``jitter`` is (n,)."""
-        low = self(values) - self.atom_width * jitter[:, None]
-        return np.clip(values, low, low + self.atom_width)
+    @property
+    def support(self) -> Support | None:
+        """The support of predictive distributions; ``None`` for a response that can be anywhere."""
+        if not self:
+            return None
+        low, high = -np.inf if self.low is None else self.low, np.inf if self.high is None else self.high
+        return Support(low, high) if self.atoms is None else Support(atoms=self.atoms)
 
     def __str__(self) -> str:
         if self.atoms is not None:
-            extra = f", atom width {self.atom_width:g}" if self.atom_width else ""
-            return f"{len(self.atoms)} values from {self.atoms[0]:g} to {self.atoms[-1]:g}{extra}"
+            return f"{len(self.atoms)} values from {self.atoms[0]:g} to {self.atoms[-1]:g}"
         limits = [f"at least {self.low:g}"] if self.low is not None else []
         limits += [f"at most {self.high:g}"] if self.high is not None else []
         return " and ".join(limits) or "continuous"

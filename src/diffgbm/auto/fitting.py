@@ -12,6 +12,7 @@ from diffgbm._util.parallel import one_blas_thread
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array, Integers, Rows
 from diffgbm.auto.acceptance import accepted_correction, accepted_shapes
+from diffgbm.auto.atom_choice import accepted_atoms
 from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.budget import BUDGET, Clock
 from diffgbm.auto.candidates import Candidate
@@ -29,9 +30,9 @@ from diffgbm.auto.summary import summary
 from diffgbm.auto.trainer import Trainer
 from diffgbm.data.splits import part_of_records, subsample
 from diffgbm.distributions import Distribution, PredictiveDistribution
-from diffgbm.engine import row_uniforms
 from diffgbm.first_stage import Task
-from diffgbm.fitting.training import TrainingTable, read_table
+from diffgbm.fitting.atoms import AtomFit
+from diffgbm.fitting.training import TrainingTable, fitted_atoms, read_table
 
 LARGE_TABLE = 20_000
 """Rows above which some are held out for recalibration. First-stage models are averaged over folds and distributions
@@ -98,8 +99,11 @@ def fit_automatically(
 ) -> AutomaticFit:
     """Fit a pooled model; the arguments are those of ``AutoDiffGBM``, ``owner`` is its name for messages."""
     clock = Clock(time_limit)
-    whole = read_table(X, y, cat_idx, sample_weight, owner, repeats)
+    everything = read_table(X, y, cat_idx, sample_weight, owner, repeats)
     number = int(np.random.SeedSequence(seed).generate_state(1)[0] >> 1)
+    atom_fit = _atoms(everything, number, n_jobs) if discrete == "auto" else None
+    rest = np.arange(len(everything.y)) if atom_fit is None else atom_fit.rest
+    whole = everything if atom_fit is None else everything.continuous(rest)
     rows, held_out = divided(len(whole.y), number, recalibrate and whole.response.is_1d, whole.records)
     table = whole.part(rows) if len(held_out) else whole
     leaderboard = Leaderboard(float(np.mean(table.response.scale)))
@@ -111,16 +115,48 @@ def fit_automatically(
     holdout = whole.part(held_out) if recalibrate else None
     model, points = _finished(trainer, scorer, pool, discrete, holdout)
     crps = float(np.mean([scorer.score(points, pool.rows)]))
+    out_of_bag, out_of_bag_rows = model.distributions_of(points), rest[rows[pool.rows]]
+    if atom_fit is not None:
+        model = replace(model, atoms=atom_fit.atoms)
+        out_of_bag, out_of_bag_rows = _with_atoms(model, points, out_of_bag_rows, everything, atom_fit, n_jobs)
+        observed, weights = everything.observed[out_of_bag_rows, 0], everything.weights
+        losses = out_of_bag.crps(observed)
+        crps = float(np.average(losses, weights=None if weights is None else weights[out_of_bag_rows]))
+        crps /= leaderboard.unit
     return AutomaticFit(
         pool=model,
         candidates=pool.candidates,
         leaderboard=leaderboard.records(),
-        out_of_bag=model.first.distributions_of(points),
-        rows=whole.sources[rows[pool.rows]],
+        out_of_bag=out_of_bag,
+        rows=everything.sources[out_of_bag_rows],
         first_stage_errors=trainer.problem.first_stages.errors,
         cut_short=clock.cut,
         summary=summary(pool, model, leaderboard, crps, clock.cut, whole.repetition),
     )
+
+
+def _atoms(table: TrainingTable, seed: int, n_jobs: int) -> AtomFit | None:
+    """Fit the atoms of a table where they help."""
+    values = accepted_atoms(table, seed, n_jobs)
+    return fitted_atoms(table, values.tolist(), seed, n_jobs) if len(values) else None
+
+
+def _with_atoms(
+    model: PooledModel, points: Array, rows: Rows, table: TrainingTable, fit: AtomFit, n_jobs: int
+) -> tuple[PredictiveDistribution, Rows]:
+    """Out-of-bag distributions of the rows of the continuous part and of those at atoms, which no bag has seen.
+
+    ``points`` (n, m, 1) are those of the continuous part at ``rows``. Returned with the rows of all.
+    """
+    others = np.setdiff1d(np.arange(len(table.y)), fit.rest)
+    continuous = replace(model, atoms=None, correction=None).distribution(
+        table.X[others], points.shape[1], None, n_jobs
+    )
+    assert isinstance(continuous, PredictiveDistribution)
+    everywhere = np.concatenate([rows, others])
+    whole = np.concatenate([points[:, :, 0], continuous.values])
+    name = model.first.response_names[0]
+    return fit.atoms.distribution(whole, fit.out_of_fold[everywhere], name), everywhere
 
 
 def divided(n: int, seed: int, wanted: bool, records: Integers | None = None) -> tuple[Rows, Rows]:
@@ -171,29 +207,27 @@ def _finished(
 
     Notes
     -----
-    Shapes are found in the responses as the user passed them: if atoms differed in the last bit, coverage and PIT would
-    be wrong. The rows of ``holdout`` determine the correction, the out-of-bag distributions if it has no rows. Without
+    Shapes are found in the responses as the user passed them: if atoms differed in the last bit, probabilities would be
+    wrong. The rows of ``holdout`` determine the correction, the out-of-bag distributions if it has no rows. Without
     ``holdout`` there is none.
     """
     table = trainer.problem.table
     y, weights = table.observed[pool.rows], scorer.weights_of(pool.rows)
-    jitter = None
     if discrete == "auto":
-        jitter = row_uniforms(table.X)[pool.rows] if table.response.is_1d else None
-        shapes = accepted_shapes(table.observed, y, pool.points, weights, jitter)
+        shapes = accepted_shapes(table.observed, y, pool.points, weights)
     else:
         shapes = tuple(ResponseShape.of(column) if discrete else ResponseShape() for column in table.observed.T)
     model = PooledModel(pool.members, pool.weights, None, shapes)
-    points = np.sort(model.confined(pool.points.copy(), jitter), axis=1)
+    points = np.sort(model.confined(pool.points.copy()), axis=1)
     if holdout is None or not table.response.is_1d:
         return model, points
     if len(holdout.y):
         correction = _correction_by_holdout(model, holdout, trainer.problem)
     else:
-        out_of_bag = model.first.distributions_of(points)
+        out_of_bag = model.distributions_of(points)
         assert isinstance(out_of_bag, PredictiveDistribution)
         adjusted = _adjusted(trainer, pool, out_of_bag, float(scorer.units[0]))
-        adjusted = model.confined_values(adjusted[:, None], jitter)[:, 0]
+        adjusted = shapes[0](adjusted)
         records = part_of_records(table.records, pool.rows)
         correction = accepted_correction(out_of_bag, adjusted, weights, trainer.problem.seed, records)
     return replace(model, correction=correction), points

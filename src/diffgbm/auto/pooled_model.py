@@ -14,7 +14,8 @@ from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.pool import mixture_points, point_counts
 from diffgbm.auto.recalibration import Correction
 from diffgbm.distributions import Distribution, JointDistribution, PredictiveDistribution
-from diffgbm.engine import Draws, row_uniforms
+from diffgbm.engine import Draws
+from diffgbm.fitting.atoms import Atoms
 from diffgbm.fitting.model import FittedModel
 
 BLOCK = 2048
@@ -37,12 +38,15 @@ class PooledModel:
         Recalibrates the distributions.
     shapes : tuple of ResponseShape
         Values that each response is confined to.
+    atoms : Atoms or None
+        Atoms beside the continuous part, which everything else describes then.
     """
 
     members: tuple[FittedModel, ...]
     weights: Array
     correction: Correction | None
     shapes: tuple[ResponseShape, ...]
+    atoms: Atoms | None = None
 
     @property
     def first(self) -> FittedModel:
@@ -60,16 +64,24 @@ class PooledModel:
                 block = np.ascontiguousarray(X[rows], dtype=np.float64)
                 points[rows] = self._points(block, n_points, threads)
                 bar.update(len(block))
-        jitter = self.jitter(X)
-        points = self.confined(points, jitter)
-        if not self.first.response.is_1d:
-            return JointDistribution(points, self.first.response_names, index)
-        distribution = PredictiveDistribution.from_points(points[:, :, 0], self.first.response_names[0], index)
-        if self.correction is None:
+        distribution = self.distributions_of(self.confined(points), index)
+        if self.correction is not None:
+            assert isinstance(distribution, PredictiveDistribution)
+            distribution = self.correction(distribution)
+            # the correction moves points between possible values: confine them again
+            distribution = replace(distribution, values=self.shapes[0](distribution.values))
+        if self.atoms is None:
             return distribution
-        distribution = self.correction(distribution)
-        # the correction moves points between possible values: confine them again
-        return replace(distribution, values=self.confined(distribution.values[:, :, None], jitter)[:, :, 0])
+        assert isinstance(distribution, PredictiveDistribution)
+        probabilities = self.atoms.probabilities(X)
+        return self.atoms.distribution(distribution.values, probabilities, distribution.name, index)
+
+    def distributions_of(self, points: Array, index: object = None) -> Distribution:
+        """Make predictive distributions of confined points (n, m, d)."""
+        supports = tuple(shape.support for shape in self.shapes)
+        if self.first.response.is_1d:
+            return PredictiveDistribution.from_points(points[:, :, 0], self.first.response_names[0], index, supports[0])
+        return JointDistribution(points, self.first.response_names, index, supports if any(supports) else None)
 
     def _points(self, X: Array, n_points: int, threads: int) -> Array:
         """Points (n, n_points, d) of the pool's distributions for a block of rows.
@@ -91,45 +103,22 @@ class PooledModel:
         in_order = [np.sort(distribution, axis=1) for distribution in distributions]
         return mixture_points(in_order, weights / weights.sum(), n_points)
 
-    def jitter(self, X: Array) -> Array | None:
-        """Jitter of encoded rows within atoms of positive width: shape (n,), or ``None`` without such atoms."""
-        return row_uniforms(X) if self.has_wide_atoms else None
-
-    def confined(self, points: Array, jitter: Array | None) -> Array:
-        """Move points (n, m, d) of distributions to possible values, in place.
-
-        With atoms of positive width there is one response, and its points are sorted. Without ``jitter`` (n,) points
-        move to the atoms themselves.
-        """
+    def confined(self, points: Array) -> Array:
+        """Move points (n, m, d) of distributions to possible values, in place."""
         for j, shape in enumerate(self.shapes):
             if shape:
-                column = points[:, :, j]
-                if shape.atom_width and jitter is not None:
-                    points[:, :, j] = shape.distribute(column, jitter)
-                else:
-                    points[:, :, j] = shape(column)
+                points[:, :, j] = shape(points[:, :, j])
         return points
-
-    def confined_values(self, values: Array, jitter: Array | None) -> Array:
-        """Move single values (n, m) of the one response, in any order, to possible values."""
-        (shape,) = self.shapes
-        return shape.clip(values, jitter) if shape.atom_width and jitter is not None else shape(values)
-
-    @property
-    def has_wide_atoms(self) -> bool:
-        """Whether the response is confined to atoms of positive width."""
-        return any(shape.atom_width for shape in self.shapes)
 
     @property
     def samples_distribution(self) -> bool:
-        """Whether samples are drawn from the distribution: trajectories know neither correction nor atom width."""
-        return self.correction is not None or self.has_wide_atoms
+        """Whether samples are drawn from the distribution: trajectories have neither correction nor atoms."""
+        return self.correction is not None or self.atoms is not None
 
     def sample(self, X: Array, n_samples: int, key: int, first_row: int, threads: int, verbose: int) -> Array:
         """Draw samples (n_samples, n, d); each sample belongs to one member, the same for all rows.
 
-        Samples are the ends of trajectories, moved to the nearest possible value. They are not recalibrated, and atoms
-        have no width.
+        Samples are the ends of trajectories, moved to the nearest possible value. They are not recalibrated.
         """
         out = np.empty((n_samples, len(X), self.first.n_responses))
         member_of = sample_members(self.weights, n_samples)
@@ -141,7 +130,7 @@ class PooledModel:
                 draws = Draws(len(samples), stream, first_row)
                 steps = member.recipe.steps(member.recipe.sampler)
                 member.integrate(X, steps, draws, threads, verbose, _receiver(out, samples))
-        return np.swapaxes(self.confined(np.swapaxes(out, 0, 1), None), 0, 1)
+        return np.swapaxes(self.confined(np.swapaxes(out, 0, 1)), 0, 1)
 
 
 def _receiver(out: Array, samples: NDArray[np.intp]) -> Callable[[slice, Array], None]:

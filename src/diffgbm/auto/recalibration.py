@@ -16,6 +16,7 @@ from scipy.special import ndtr, ndtri
 
 from diffgbm._util.types import Array
 from diffgbm.distributions import PredictiveDistribution
+from diffgbm.metrics.randomisation import randomised_pit
 
 DISTANCE_ORDERS = (slice(1, 2), slice(2, 4), slice(4, 8), slice(8, 16))
 """Orders of the polynomials in the distance of a PIT value from 1/2, in blocks that shrink together."""
@@ -64,6 +65,7 @@ class Correction:
             distribution.levels,
             distribution.name,
             distribution.index,
+            distribution.support,
         )
 
     def scaled(self, share: float) -> Correction:
@@ -153,9 +155,3 @@ def adjusted_observations(
     pit = randomised_pit(distribution, y, uniforms)
     nearer = distribution.quantile(ndtr(np.sqrt((1.0 - rho) / (1.0 + rho)) * ndtri(pit))[:, None])[:, 0]
     return np.where((pit > 0.0) & (pit < 1.0), nearer, y)
-
-
-def randomised_pit(distribution: PredictiveDistribution, y: Array, uniforms: Array) -> Array:
-    """PIT values (n,), uniform for correct distributions with atoms too: ``uniforms`` (n,) divide the atoms."""
-    below, upto = distribution.cdf(np.nextafter(y, -np.inf)), distribution.cdf(y)
-    return below + uniforms * (upto - below)

@@ -30,6 +30,8 @@ def summary(
     """
     members = [f"{w:.0%} {c}" for w, c in zip(pool.weights, pool.candidates, strict=True)]
     extra = [f"kept to {shape}" for shape in model.shapes if shape]
+    if model.atoms is not None:
+        extra += [f"beside atoms at {', '.join(f'{value:g}' for value in model.atoms.values)}"]
     extra += ["recalibrated"] if model.correction is not None else []
     bags = max(len(member.bags) for member in pool.members)
     return (

@@ -51,6 +51,8 @@ def fit_on_cluster(
     )
     resolve(params)
     check_arguments(params)
+    if params["atoms"] is not None:
+        raise ValueError(f"{owner} does not fit atoms; got atoms={params['atoms']!r}. Use DiffGBM.")
     client = the_client(client)
     threads = workers_of(client, workers)
     delayed = need("dask").delayed

@@ -57,6 +57,10 @@ class Prediction(Protocol):
         r""":math:`P(Y \ge y)`, of the shape of ``y``."""
         ...
 
+    def prob_below(self, y: ArrayLike) -> Array:
+        r""":math:`P(Y < y)`, of the shape of ``y``: less than ``pit`` where ``y`` is a point mass."""
+        ...
+
 
 class Distribution(Prediction, Protocol):
     """Predictive distributions of ``n`` rows, as values.

@@ -91,3 +91,10 @@ class Ensemble:
     def prob_at_least(self, y: ArrayLike) -> Array:
         """Fraction of samples at or above ``y``."""
         return np.asarray((self.samples >= np.asarray(y)).mean(axis=0))
+
+    def prob_below(self, y: ArrayLike) -> Array:
+        """Fraction of samples below ``y``, and of the one that equals ``y``: two or more that do are a point mass."""
+        equal = (self.samples == np.asarray(y)).sum(axis=0)
+        return np.asarray(
+            ((self.samples <= np.asarray(y)).sum(axis=0) - np.where(equal > 1, equal, 0)) / len(self.samples)
+        )

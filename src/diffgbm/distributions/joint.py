@@ -16,6 +16,7 @@ from diffgbm.distributions.base import IntervalKind, append_index, row_key
 from diffgbm.distributions.joint_scores import energy_score, variogram_score
 from diffgbm.distributions.samples import Samples
 from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.distributions.support import Support
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,8 @@ class JointDistribution:
         Names of the responses.
     index : object
         Row labels of the frame the rows came from.
+    supports : tuple of Support or None
+        Atoms and limits of each response.
 
     Examples
     --------
@@ -53,6 +56,7 @@ class JointDistribution:
     points: Array
     names: tuple[str, ...]
     index: Any = field(default=None, repr=False)
+    supports: tuple[Support | None, ...] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -65,11 +69,13 @@ class JointDistribution:
         if isinstance(key, str):
             return self.marginal(self.names.index(known("response", key, self.names)))
         rows = row_key(key, len(self))
-        return JointDistribution(self.points[rows], self.names, None if self.index is None else self.index[rows])
+        index = None if self.index is None else self.index[rows]
+        return JointDistribution(self.points[rows], self.names, index, self.supports)
 
     def marginal(self, j: int) -> PredictiveDistribution:
         """Distribution of response ``j``."""
-        return PredictiveDistribution.from_points(self.points[:, :, j], self.names[j], self.index)
+        support = None if self.supports is None else self.supports[j]
+        return PredictiveDistribution.from_points(self.points[:, :, j], self.names[j], self.index, support)
 
     def equally_likely_points(self) -> Array:
         """Return the points, shape (n, m, d)."""
@@ -87,7 +93,8 @@ class JointDistribution:
     def append(self, others: Sequence[JointDistribution]) -> JointDistribution:
         """Return these rows followed by those of ``others``, which have as many points."""
         points = np.concatenate([self.points, *(other.points for other in others)])
-        return JointDistribution(points, self.names, append_index(self.index, [other.index for other in others]))
+        index = append_index(self.index, [other.index for other in others])
+        return JointDistribution(points, self.names, index, self.supports)
 
     def _each(self, function: Callable[[PredictiveDistribution, int], Array]) -> Array:
         """Stack a result of each marginal along a second axis."""
@@ -134,6 +141,15 @@ class JointDistribution:
         r""":math:`P(Y_j \ge y_j)` of the marginals, with ``y`` as in ``cdf``: shape (n, d)."""
         at = np.broadcast_to(np.asarray(y, dtype=np.float64), (len(self), len(self.names)))
         return self._each(lambda distribution, j: distribution.prob_at_least(at[:, j]))
+
+    def prob_below(self, y: ArrayLike) -> Array:
+        r""":math:`P(Y_j < y_j)` of the marginals, with ``y`` as in ``cdf``: shape (n, d)."""
+        at = np.broadcast_to(np.asarray(y, dtype=np.float64), (len(self), len(self.names)))
+        return self._each(lambda distribution, j: distribution.prob_below(at[:, j]))
+
+    def pmf(self, y: ArrayLike) -> Array:
+        r""":math:`P(Y_j = y_j)` of the marginals, with ``y`` as in ``cdf``: shape (n, d)."""
+        return self.cdf(y) - self.prob_below(y)
 
     def pit(self, y: ArrayLike) -> Array:
         """Probability integral transforms of the marginals, shape (n, d)."""

@@ -2,7 +2,8 @@ r"""Predictive distributions of one response, one for each row.
 
 A distribution is its quantile function, piecewise linear through sorted points :math:`Q(p_j) = v_j` at levels shared by
 all rows. It is a mixture of uniform distributions: mean, variance, distribution function and CRPS are exact sums,
-quantiles never cross, and a point mass is a set of points that coincide.
+quantiles never cross, and a point mass is a set of points that coincide. With a ``Support``, points at its atoms are
+point masses of exactly their share of the probability, and nothing lies beyond its limits.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from diffgbm._util.optional import need
 from diffgbm._util.types import Array
 from diffgbm.distributions.base import IntervalKind, append_index, quantile_labels, row_key
 from diffgbm.distributions.density_plot import draw_densities
+from diffgbm.distributions.support import Support
 from diffgbm.engine import normals
 
 WINDOW = 0.015
@@ -45,6 +47,8 @@ class PredictiveDistribution:
         Name of the response.
     index : object
         Row labels of the frame the rows came from, for ``to_frame``.
+    support : Support or None
+        Atoms and limits of the response, the same for all rows.
 
     Examples
     --------
@@ -69,13 +73,16 @@ class PredictiveDistribution:
     levels: Array
     name: str = "y"
     index: Any = field(default=None, repr=False)
+    support: Support | None = field(default=None, repr=False)
 
     @classmethod
-    def from_points(cls, points: ArrayLike, name: str = "y", index: Any = None) -> PredictiveDistribution:
+    def from_points(
+        cls, points: ArrayLike, name: str = "y", index: Any = None, support: Support | None = None
+    ) -> PredictiveDistribution:
         """Make distributions of equally likely points (n, m), in any order, with levels ``(j + 1/2) / m``."""
         values = np.sort(np.asarray(points, dtype=np.float64), axis=1)
         m = values.shape[1]
-        return cls(values, (np.arange(m) + 0.5) / m, name, index)
+        return cls(values, (np.arange(m) + 0.5) / m, name, index, support)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -87,7 +94,7 @@ class PredictiveDistribution:
         """Select rows by a position, a slice, positions or a mask. A single row is still a table of one row."""
         key = row_key(rows, len(self))
         index = None if self.index is None else self.index[key]
-        return PredictiveDistribution(self.values[key], self.levels, self.name, index)
+        return PredictiveDistribution(self.values[key], self.levels, self.name, index, self.support)
 
     def __repr__(self) -> str:
         return f"PredictiveDistribution({self.name!r}, {len(self)} rows, {len(self.levels)} points)"
@@ -107,30 +114,58 @@ class PredictiveDistribution:
         return (self,)
 
     def append(self, others: Sequence[PredictiveDistribution]) -> PredictiveDistribution:
-        """Return these rows followed by those of ``others``, which have the same levels."""
+        """Return these rows followed by those of ``others``, which have the same levels and support."""
         values = np.concatenate([self.values, *(other.values for other in others)])
         index = append_index(self.index, [other.index for other in others])
-        return PredictiveDistribution(values, self.levels, self.name, index)
+        return PredictiveDistribution(values, self.levels, self.name, index, self.support)
 
     @cached_property
     def _knots(self) -> tuple[Array, Array]:
-        """Points and levels with the ends of the support, half a gap beyond the outermost points."""
+        """Points (n, k) with the ends of the support, half a gap beyond the outermost points, and their levels.
+
+        Levels are (k,), or (n, k) where the support has atoms: a point at an atom holds the cell of probability between
+        the middles to its neighbours' levels, and is there twice, at both ends of the cell.
+        """
         v, p = self.values, self.levels
         gaps = (v[:, 1] - v[:, 0], v[:, -1] - v[:, -2]) if v.shape[1] > 1 else (np.zeros(len(v)), np.zeros(len(v)))
-        knots = np.column_stack([v[:, 0] - 0.5 * gaps[0], v, v[:, -1] + 0.5 * gaps[1]])
-        return knots, np.concatenate([[0.0], p, [1.0]])
+        first, last = v[:, 0] - 0.5 * gaps[0], v[:, -1] + 0.5 * gaps[1]
+        if self.support is None:
+            return np.column_stack([first, v, last]), np.concatenate([[0.0], p, [1.0]])
+        # the limits confine what lies beyond the points; points themselves are where they are
+        first = np.minimum(np.maximum(first, self.support.low), v[:, 0])
+        last = np.maximum(np.minimum(last, self.support.high), v[:, -1])
+        if not len(self.support.atoms):
+            return np.column_stack([first, v, last]), np.concatenate([[0.0], p, [1.0]])
+        atom, edges = self.support.is_atom(v), self._edges
+        twice = np.stack([np.where(atom, edges[:-1], p), np.where(atom, edges[1:], p)], axis=2)
+        levels = np.pad(
+            twice.reshape(len(v), 2 * v.shape[1]), ((0, 0), (1, 1)), constant_values=((0.0, 0.0), (0.0, 1.0))
+        )
+        first, last = np.where(atom[:, 0], v[:, 0], first), np.where(atom[:, -1], v[:, -1], last)
+        return np.column_stack([first, np.repeat(v, 2, axis=1), last]), levels
+
+    @cached_property
+    def _edges(self) -> Array:
+        """Ends (m + 1,) of the points' cells of probability, halfway between their levels."""
+        p = self.levels
+        return np.concatenate([[0.0], 0.5 * (p[1:] + p[:-1]), [1.0]])
+
+    def _rows(self, at: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Go through the rows: arguments, knots and levels of each."""
+        v, p = self._knots
+        return zip(at, v, np.broadcast_to(p, v.shape), strict=True)
 
     def mean(self) -> Array:
         r""":math:`\int_0^1 Q(p)\,dp`, shape (n,)."""
         v, p = self._knots
         # row by row: the order in which a matrix product adds depends on how many rows there are
-        return np.sum(0.5 * (v[:, 1:] + v[:, :-1]) * np.diff(p), axis=1)
+        return np.sum(0.5 * (v[:, 1:] + v[:, :-1]) * np.diff(p, axis=-1), axis=1)
 
     def var(self) -> Array:
         r""":math:`\int_0^1 (Q(p) - \text{mean})^2\,dp`, shape (n,)."""
         v, p = self._knots
         a = v - self.mean()[:, None]
-        return np.sum((a[:, 1:] ** 2 + a[:, 1:] * a[:, :-1] + a[:, :-1] ** 2) * np.diff(p), axis=1) / 3.0
+        return np.sum((a[:, 1:] ** 2 + a[:, 1:] * a[:, :-1] + a[:, :-1] ** 2) * np.diff(p, axis=-1), axis=1) / 3.0
 
     def std(self) -> Array:
         """Standard deviation, shape (n,)."""
@@ -141,7 +176,10 @@ class PredictiveDistribution:
         return self.quantile(0.5)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Quantiles ``Q(q)``: shape (n,) for one level, (n, k) for ``k`` levels or for levels (n, k) of each row."""
+        r"""Quantiles ``Q(q)``: shape (n,) for one level, (n, k) for ``k`` levels or for levels (n, k) of each row.
+
+        Between two atoms it is the lower one, :math:`\inf\{y : F(y) \ge q\}`.
+        """
         levels = np.asarray(q, dtype=np.float64)
         per_row = levels.ndim == 2 and len(levels) == len(self)
         if (levels.ndim > 1 and not per_row) or not np.all((levels >= 0.0) & (levels <= 1.0)):
@@ -150,6 +188,11 @@ class PredictiveDistribution:
                 f"of the {len(self)} rows; got {q!r}."
             )
         v, p = self._knots
+        if p.ndim == 2:
+            each = np.broadcast_to(levels, (len(self), *(levels.shape[1:] if per_row else levels.shape)))
+            # backwards: at a level where the quantile function jumps, interpolation takes the knot beyond
+            found = [np.interp(-u, -q[::-1], row[::-1]) for u, row, q in self._rows(each)]
+            return np.array(found).reshape(each.shape)
         if per_row:
             return np.array([np.interp(u, p, row) for u, row in zip(levels, v, strict=True)]).reshape(levels.shape)
         j = np.clip(np.searchsorted(p, levels, side="right") - 1, 0, len(p) - 2)
@@ -171,8 +214,7 @@ class PredictiveDistribution:
             Probabilities.
         """
         at = self._arguments(y)
-        v, p = self._knots
-        return np.array([_interpolated(a, row, p) for a, row in zip(at, v, strict=True)]).reshape(at.shape)
+        return np.array([_interpolated(a, row, p) for a, row, p in self._rows(at)]).reshape(at.shape)
 
     def sf(self, y: ArrayLike) -> Array:
         r""":math:`P(Y > y)`, with ``y`` as in ``cdf``."""
@@ -180,10 +222,16 @@ class PredictiveDistribution:
 
     def prob_at_least(self, y: ArrayLike) -> Array:
         r""":math:`P(Y \ge y)`, with ``y`` as in ``cdf``: more than ``sf`` where ``y`` is a point mass."""
+        return 1.0 - self.prob_below(y)
+
+    def prob_below(self, y: ArrayLike) -> Array:
+        r""":math:`P(Y < y)`, with ``y`` as in ``cdf``: less than ``cdf`` where ``y`` is a point mass."""
         at = self._arguments(y)
-        v, p = self._knots
-        below = [_below(a, row, p) for a, row in zip(at, v, strict=True)]
-        return 1.0 - np.array(below).reshape(at.shape)
+        return np.array([_below(a, row, p) for a, row, p in self._rows(at)]).reshape(at.shape)
+
+    def pmf(self, y: ArrayLike) -> Array:
+        r""":math:`P(Y = y)`, with ``y`` as in ``cdf``: zero where ``y`` is no point mass."""
+        return self.cdf(y) - self.prob_below(y)
 
     def pit(self, y: ArrayLike) -> Array:
         """Probability integral transform ``cdf(y)`` of the observations (n,): uniform under calibration."""
@@ -222,10 +270,11 @@ class PredictiveDistribution:
         out = np.empty(len(self))
         for i in range(0, len(self), ROWS):
             v, t = knots[i : i + ROWS], observed[i : i + ROWS, None]
+            q = p if p.ndim == 1 else p[i : i + ROWS]
             left, right = np.clip(v[:, :-1], low, high), np.clip(v[:, 1:], low, high)
             # each segment lies below y up to here, and above it from here on
             here = np.clip(t, left, right)
-            first, at, last = (_between(u, v[:, :-1], v[:, 1:], p[:-1], p[1:]) for u in (left, here, right))
+            first, at, last = (_between(u, v[:, :-1], v[:, 1:], q[..., :-1], q[..., 1:]) for u in (left, here, right))
             below = (here - left) * _squares(first, at)
             above = (right - here) * _squares(1.0 - at, 1.0 - last)
             before = np.minimum(v[:, 0], high) - np.maximum(t[:, 0], low)
@@ -266,8 +315,7 @@ class PredictiveDistribution:
     @cached_property
     def kernels(self) -> tuple[Array, Array]:
         """Masses (m,) and bandwidths (n, m) of the kernels of ``logpdf``."""
-        p = self.levels
-        edges = np.concatenate([[0.0], 0.5 * (p[1:] + p[:-1]), [1.0]])
+        p, edges = self.levels, self._edges
         window = np.maximum(np.minimum(WINDOW, 0.5 * np.minimum(p, 1.0 - p)), 2.0 / len(p))
         near = self._near_zero
         width = 0.5 * (near.quantile(np.minimum(p + window, 1.0)) - near.quantile(np.maximum(p - window, 0.0)))

@@ -67,6 +67,7 @@ class DiffGBMArguments(BaseEstimator):
         n_bags: int = 1,
         bag_mix: str = "mean",
         repeats: str = "auto",
+        atoms: Any = None,
     ) -> None:
         self.n_repeats = n_repeats
         self.n_estimators = n_estimators
@@ -113,6 +114,7 @@ class DiffGBMArguments(BaseEstimator):
         self.n_bags = n_bags
         self.bag_mix = bag_mix
         self.repeats = repeats
+        self.atoms = atoms
 
     @classmethod
     @fill_docstring(recipes=NAMED)

@@ -46,10 +46,9 @@ class AutoDiffGBM(DistributionalRegressor):
         Score by which candidates are compared.
     discrete : bool or "auto", default="auto"
         Restrict predictions to the values of a response that takes few, and to the limits at which it is censored:
-        always (True), never (False), or if that lowers the held-out CRPS without changing the coverage of intervals
-        ("auto"). An interval that ends on such a value contains all of its probability and over-covers. If so, "auto"
-        widens each value to an atom of a thousandth of the distance to the next, so that intervals attain nominal
-        coverage.
+        always (True), never (False), or if that helps on held-out rows ("auto"): values must not raise the CRPS,
+        limits must lower it, and neither may cost coverage, which is randomised at such values. With "auto" a
+        response that is never negative has no negative prediction.
     recalibrate : bool, default=True
         Correct the distributions by their held-out PIT values, if that brings coverage closer to nominal without
         raising the CRPS.
@@ -272,9 +271,7 @@ class AutoDiffGBM(DistributionalRegressor):
         if self.pool_.samples_distribution:
             distribution = self.pool_.distribution(matrix, _POINTS, threads=threads, verbose=self.verbose)
             assert isinstance(distribution, PredictiveDistribution)
-            # interpolation between two points also draws values between atoms
-            samples = distribution.sample(n_samples, seed, first_row)
-            return self.pool_.confined_values(samples.T, self.pool_.jitter(matrix)).T
+            return distribution.sample(n_samples, seed, first_row)
         values = self.pool_.sample(matrix, n_samples, key, first_row, threads, self.verbose)
         return self.pool_.first.response.squeeze(values)
 

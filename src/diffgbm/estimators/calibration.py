@@ -14,7 +14,7 @@ Annals of Statistics, 49(1), 486-507.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -144,7 +144,7 @@ def recalibrated(distribution: PredictiveDistribution, pit: Array, points: int =
     reached[0], reached[-1] = 0.0, 1.0
     share = 1.0 / (n + 1.0)
     levels = np.interp(distribution.levels, knots, (1.0 - share) * reached + share * knots)
-    return PredictiveDistribution(distribution.values, levels, distribution.name, distribution.index)
+    return replace(distribution, levels=levels)
 
 
 def conformal_intervals(scores: list[Array], ends: list[Array], coverage: float, label: str) -> Array:
@@ -188,4 +188,5 @@ def mixture(distributions: list[PredictiveDistribution]) -> PredictiveDistributi
         np.hstack([distribution.values for distribution in distributions]),
         distributions[0].name,
         distributions[0].index,
+        distributions[0].support,
     )

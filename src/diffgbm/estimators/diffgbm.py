@@ -125,6 +125,11 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         with their weight, rows of the same entity stay together in every split, and rows that agree by chance are
         independent. ``"together"`` keeps all rows with the same ``X`` together. ``"independent"`` treats every row as a
         separate draw, as the paper's random folds do.
+    atoms : None, "auto" or list of float, default=None
+        Values with a probability of their own, beside a continuous part: zeros of a zero-inflated response, the limits
+        of a capped sensor. A cross-fitted classifier predicts their probabilities, the noise model learns the other
+        rows. ``"auto"`` takes the values of at least 5% of the rows. An atom beyond which no response lies is a limit
+        of all predictions.
     seed : int or None
         Seed of everything random in ``fit``.
     verbose : int, default=0
@@ -355,6 +360,8 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
 
         draws = Draws(n_samples, key, first_row)
         self.model_.integrate(matrix, steps, draws, n_threads(self.n_jobs), max(int(verbose), self.verbose), receive)
+        if self.model_.atoms is not None:
+            out = self.model_.atoms.sampled(out, matrix, key, first_row)
         return self.model_.response.squeeze(out)
 
     def predict(

@@ -56,6 +56,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "n_bags": 1,
         "bag_mix": "mean",
         "repeats": "auto",
+        "atoms": None,
     }
 )
 """Arguments by name, in the order of the signature."""

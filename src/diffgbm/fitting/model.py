@@ -20,6 +20,7 @@ from diffgbm.engine import Draws, Engine, LightGBMEngine, StepTable, make_engine
 from diffgbm.engine.factory import Kind, Mix
 from diffgbm.engine.stored import AnyBooster
 from diffgbm.first_stage import FirstStageValues, FittedFirstStage
+from diffgbm.fitting.atoms import Atoms
 from diffgbm.fitting.quadrature import normal_points
 
 
@@ -43,6 +44,8 @@ class FittedModel:
         Which engine integrates.
     n_jobs : int or None
         Threads.
+    atoms : Atoms or None
+        Atoms of the response; the rest of the model is then the continuous part.
     """
 
     features: FeatureTable
@@ -53,6 +56,7 @@ class FittedModel:
     bag_mix: Mix
     engine_kind: Kind
     n_jobs: int | None
+    atoms: Atoms | None = None
     engine: Engine = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -82,7 +86,10 @@ class FittedModel:
         self, X: Array, sampler: Sampler, n_points: int, index: Any = None, threads: int = 1, verbose: int = 0
     ) -> Distribution:
         """Predictive distributions of encoded rows ``X`` (n, p), each of ``n_points`` transported quadrature points."""
-        return self.distributions_of(self.points(X, sampler, n_points, threads, verbose), index)
+        points = self.points(X, sampler, n_points, threads, verbose)
+        if self.atoms is None:
+            return self.distributions_of(points, index)
+        return self.atoms.distribution(points[:, :, 0], self.atoms.probabilities(X), self.response_names[0], index)
 
     def points(
         self,

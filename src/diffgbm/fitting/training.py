@@ -19,10 +19,11 @@ from diffgbm.data.splits import bag_splits, part_of_records
 from diffgbm.data.weights import read_weights
 from diffgbm.diffusion.recipe import Recipe, resolve
 from diffgbm.diffusion.sampler import Sampler
-from diffgbm.distributions import Distribution
+from diffgbm.distributions import Distribution, PredictiveDistribution
 from diffgbm.engine.factory import Kind, Mix
 from diffgbm.first_stage import FirstStageValues, Task, fit_first_stage, n_fits, plan_first_stage
 from diffgbm.first_stage.lightgbm_mean import regression_params
+from diffgbm.fitting.atoms import AtomFit, atom_values, fit_atoms
 from diffgbm.fitting.bags import ORDERED, Bag, Tick, train_bag
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.noise_table import NoiseTable
@@ -70,6 +71,12 @@ class TrainingTable:
         observed = self.observed[rows]
         return replace(self, X=self.X[rows], y=self.y[rows], weights=weights, observed=observed, records=records)
 
+    def continuous(self, rest: Rows) -> TrainingTable:
+        """Return the rows ``rest``, those of a continuous part, with their response standardised anew."""
+        part = self.part(rest)
+        response, y = ResponseTable.learn(part.observed[:, 0], part.weights, len(rest))
+        return replace(part, response=replace(response, names=self.response.names), y=y)
+
     @property
     def sources(self) -> Rows:
         """Position of each row among the user's rows of positive weight; the first of its copies."""
@@ -115,11 +122,18 @@ def fit_model(
     params: Mapping[str, Any], X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any, owner: str
 ) -> tuple[FittedModel, Training]:
     """Fit everything; ``params`` are the estimator's arguments, ``owner`` its name for messages."""
-    recipe = resolve(params)
     check_arguments(params)
-    table = read_table(X, y, cat_idx, sample_weight, owner, params["repeats"])
-    seeds = np.random.SeedSequence(params["seed"]).spawn(5)
+    return fit_table(params, read_table(X, y, cat_idx, sample_weight, owner, params["repeats"]))
+
+
+def fit_table(params: Mapping[str, Any], whole: TrainingTable) -> tuple[FittedModel, Training]:
+    """Fit a table that was read; ``params`` are the estimator's arguments."""
+    recipe = resolve(params)
+    # a child of its own for each purpose: those of the first five do not depend on how many follow
+    *seeds, atom_seed = np.random.SeedSequence(params["seed"]).spawn(6)
     threads = n_threads(params["n_jobs"])
+    atom_fit = fitted_atoms(whole, params["atoms"], seed_integer(atom_seed), threads)
+    table = whole if atom_fit is None else whole.continuous(atom_fit.rest)
     plan = plan_first_stage(params["residualize"], params["first_stage_features"], params["extra_residualizer_params"])
     task = Task(
         table.X,
@@ -149,9 +163,24 @@ def fit_model(
         params["bag_mix"],
         params["engine"],
         params["n_jobs"],
+        None if atom_fit is None else atom_fit.atoms,
     )
     held_out = tuple(bag.held_out for bag in bags)
-    return model, Training(table.X, stage_values, held_out, table.repetition, table.copies)
+    return model, Training(table.X, stage_values, held_out, table.repetition, table.copies, whole.X, atom_fit)
+
+
+def fitted_atoms(table: TrainingTable, atoms: str | Sequence[float] | None, seed: int, threads: int) -> AtomFit | None:
+    """Fit the atoms that an argument ``atoms`` asks for; ``None`` if there are none."""
+    if atoms is None:
+        return None
+    if not table.response.is_1d:
+        raise ValueError(f"atoms need a response of one dimension; got atoms={atoms!r} for y of two.")
+    values = atom_values(table.observed[:, 0], atoms)
+    rest = np.sum(~np.isin(table.observed[:, 0], values))
+    if len(values) and rest < 2:
+        raise ValueError(f"atoms must leave at least 2 rows for the continuous part; {atoms!r} leave {rest}.")
+    task = Task(table.X, table.y, table.features.categorical, table.weights, 2, 1, seed, threads, records=table.records)
+    return fit_atoms(task, table.observed[:, 0], values) if len(values) else None
 
 
 @dataclass(frozen=True)
@@ -170,6 +199,10 @@ class Training:
         How the rows repeat.
     copies : ndarray of shape (m,) or None
         For each of the user's ``m`` rows of positive weight its row in ``X``.
+    whole : ndarray of shape (n', p)
+        The rows together with those at atoms.
+    atom_fit : AtomFit or None
+        Atoms; ``X`` are the rows of the continuous part then.
     """
 
     X: Array
@@ -177,6 +210,8 @@ class Training:
     held_out: tuple[Rows, ...]
     repetition: Records
     copies: Rows | None
+    whole: Array
+    atom_fit: AtomFit | None = None
 
 
 OOB_POINTS = 100
@@ -190,7 +225,24 @@ def out_of_bag_distributions(model: FittedModel, training: Training, sampler: Sa
         alone = replace(model, bags=(bag,))
         stage_values = training.stage_values[rows]
         points[rows] = alone.points(training.X[rows], sampler, OOB_POINTS, threads, stage_values=stage_values)
-    return model.distributions_of(points if training.copies is None else points[training.copies])
+    if training.atom_fit is not None:
+        points = _with_atoms(model, training, training.atom_fit, points, sampler, threads)
+    points = points if training.copies is None else points[training.copies]
+    distribution = model.distributions_of(points)
+    if model.atoms is None or not isinstance(distribution, PredictiveDistribution):
+        return distribution
+    return replace(distribution, support=model.atoms.support)
+
+
+def _with_atoms(
+    model: FittedModel, training: Training, fit: AtomFit, points: Array, sampler: Sampler, threads: int
+) -> Array:
+    """Mix out-of-bag points of the continuous part with the atoms; no bag has seen the rows at atoms."""
+    everywhere = np.empty((len(training.whole), OOB_POINTS))
+    others = np.setdiff1d(np.arange(len(everywhere)), fit.rest)
+    everywhere[fit.rest] = points[:, :, 0]
+    everywhere[others] = model.points(training.whole[others], sampler, OOB_POINTS, threads)[:, :, 0]
+    return fit.atoms.mixed(everywhere, fit.out_of_fold)[:, :, None]
 
 
 def train_bags(
@@ -274,6 +326,7 @@ def check_arguments(params: Mapping[str, Any]) -> None:
         most = np.inf if name == "learning_rate" else 1.0
         if not isinstance(value, (int, float, np.integer, np.floating)) or not 0.0 < value <= most:
             raise ValueError(f"{name} must be a number > 0{' and <= 1' if most == 1.0 else ''}; got {value!r}.")
+    check_atoms(params["atoms"])
     if params["seed"] is not None:
         check_count("seed", params["seed"], 0)
     if params["early_stopping_rounds"] is not None:
@@ -283,6 +336,18 @@ def check_arguments(params: Mapping[str, Any]) -> None:
     for name in ("extra_lightgbm_params", "extra_residualizer_params"):
         if params[name] is not None and not isinstance(params[name], Mapping):
             raise TypeError(f"{name} must be a dict or None; got {type(params[name]).__name__}.")
+
+
+def check_atoms(atoms: Any) -> None:
+    """Raise unless ``atoms`` is ``None``, "auto" or some finite numbers."""
+    if atoms is None or (isinstance(atoms, str) and atoms == "auto"):
+        return
+    try:
+        numbers = np.asarray(atoms, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array(np.nan)
+    if isinstance(atoms, str) or numbers.ndim != 1 or len(numbers) == 0 or not np.isfinite(numbers).all():
+        raise ValueError(f"atoms must be None, 'auto' or a list of finite numbers; got {atoms!r}.")
 
 
 def seed_integer(seed: np.random.SeedSequence) -> int:

@@ -1,6 +1,9 @@
 """Calibration and sharpness: probability integral transforms, coverage and width of intervals.
 
-Predictions are samples or predictive distributions, as in ``diffgbm.metrics.scores``.
+Predictions are samples or predictive distributions, as in ``diffgbm.metrics.scores``. Where an observation is a point
+mass of its distribution, its transform is drawn at random within the mass (Czado, Gneiting & Held 2009), and an
+interval covers it if the transform lies between the interval's levels. The draw depends on ``seed`` and the row's
+position alone. Distributions without point masses involve no random number.
 """
 
 from __future__ import annotations
@@ -15,14 +18,18 @@ from scipy.stats import kstest
 from diffgbm._util.types import Array, Booleans
 from diffgbm.metrics.diagnostics import equal_groups
 from diffgbm.metrics.predictions import as_distribution, central_interval
+from diffgbm.metrics.randomisation import inside_levels, probabilities_around, randomised_pit, row_numbers
 
 
-def pit(prediction: Any, y: ArrayLike) -> Array:
+def pit(prediction: Any, y: ArrayLike, *, seed: int = 0) -> Array:
     r"""Probability integral transform :math:`P(Y \le y)` of each row: uniform under calibration.
+
+    At a point mass it is randomised, :math:`P(Y < y) + u\,P(Y = y)`.
 
     References
     ----------
     Dawid (1984), Statistical theory: the prequential approach, Journal of the Royal Statistical Society A 147.
+    Czado, Gneiting & Held (2009), Predictive model assessment for count data, Biometrics 65.
 
     Examples
     --------
@@ -30,7 +37,8 @@ def pit(prediction: Any, y: ArrayLike) -> Array:
     >>> metrics.pit([[0.0], [1.0], [2.0], [3.0]], [1.5])
     array([0.5])
     """
-    return as_distribution(prediction, y).pit(y)
+    observed = np.asarray(y, dtype=np.float64)
+    return randomised_pit(as_distribution(prediction, y), observed, row_numbers(observed.shape, seed))
 
 
 @dataclass(frozen=True)
@@ -41,14 +49,14 @@ class KSTest:
     pvalue: float
 
 
-def pit_ks(prediction: Any, y: ArrayLike) -> KSTest:
+def pit_ks(prediction: Any, y: ArrayLike, *, seed: int = 0) -> KSTest:
     """Test the PIT values against the uniform distribution; the paper counts ``pvalue > 0.05`` as passed."""
-    result = kstest(pit(prediction, y).ravel(), "uniform")
+    result = kstest(pit(prediction, y, seed=seed).ravel(), "uniform")
     return KSTest(float(result.statistic), float(result.pvalue))
 
 
-def coverage(prediction: Any, y: ArrayLike, level: float = 0.9) -> float:
-    """Fraction of observations inside their central interval of probability ``level``.
+def coverage(prediction: Any, y: ArrayLike, level: float = 0.9, *, seed: int = 0) -> float:
+    """Fraction of observations inside their central interval of probability ``level``; point masses at random.
 
     Examples
     --------
@@ -60,12 +68,12 @@ def coverage(prediction: Any, y: ArrayLike, level: float = 0.9) -> float:
     >>> round(metrics.coverage(samples, [0.0, 3.0, 6.0], level=0.5), 3)
     0.667
     """
-    return float(np.mean(_inside(prediction, y, level)))
+    return float(np.mean(_inside(prediction, y, level, seed)))
 
 
-def coverage_error(prediction: Any, y: ArrayLike, level: float = 0.9) -> float:
+def coverage_error(prediction: Any, y: ArrayLike, level: float = 0.9, *, seed: int = 0) -> float:
     """Absolute difference between coverage and ``level``."""
-    return abs(coverage(prediction, y, level) - level)
+    return abs(coverage(prediction, y, level, seed=seed) - level)
 
 
 def width(prediction: Any, level: float = 0.9) -> float:
@@ -82,25 +90,30 @@ def width(prediction: Any, level: float = 0.9) -> float:
     return float(np.mean(high - low))
 
 
-def q_mace(prediction: Any, y: ArrayLike) -> float:
-    """Mean absolute difference between the sorted ``P(Y >= y)`` and an equidistant grid on [0, 1]."""
-    ranks = np.sort(as_distribution(prediction, y).prob_at_least(y).ravel())
+def q_mace(prediction: Any, y: ArrayLike, *, seed: int = 0) -> float:
+    """Mean absolute difference between the sorted ``P(Y >= y)``, randomised at point masses, and a grid on [0, 1]."""
+    distribution, observed = as_distribution(prediction, y), np.asarray(y, dtype=np.float64)
+    below, upto = probabilities_around(distribution, observed)
+    above = 1.0 - (below + row_numbers(observed.shape, seed) * (upto - below))
+    ranks = np.sort(np.where(upto > below, above, distribution.prob_at_least(y)).ravel())
     return float(np.mean(np.abs(ranks - np.linspace(0.0, 1.0, len(ranks)))))
 
 
-def iqr_binned_coverage(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int = 5) -> Array:
+def iqr_binned_coverage(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int = 5, *, seed: int = 0) -> Array:
     """Coverage in each of ``bins`` equal groups of rows, sorted by their predicted interquartile range."""
     low, high = central_interval(as_distribution(prediction, y), 0.5)
-    inside = _inside(prediction, y, level).ravel()
+    inside = _inside(prediction, y, level, seed).ravel()
     return np.array([inside[group].mean() for group in equal_groups((high - low).ravel(), bins)])
 
 
-def iqr_mace(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int = 5) -> float:
+def iqr_mace(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int = 5, *, seed: int = 0) -> float:
     """Mean absolute coverage error over the groups of ``iqr_binned_coverage``."""
-    return float(np.mean(np.abs(iqr_binned_coverage(prediction, y, level, bins) - level)))
+    return float(np.mean(np.abs(iqr_binned_coverage(prediction, y, level, bins, seed=seed) - level)))
 
 
-def _inside(prediction: Any, y: ArrayLike, level: float) -> Booleans:
-    low, high = central_interval(as_distribution(prediction, y), level)
-    observed = np.asarray(y)
-    return np.asarray((low <= observed) & (observed <= high))
+def _inside(prediction: Any, y: ArrayLike, level: float, seed: int) -> Booleans:
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
+    observed = np.asarray(y, dtype=np.float64)
+    uniform = row_numbers(observed.shape, seed)
+    return inside_levels(as_distribution(prediction, y), observed, np.array([level]), uniform)[..., 0]

@@ -12,7 +12,8 @@ import numpy as np
 from scipy.stats import binom, binomtest
 
 from diffgbm._util.types import Array, Booleans, Rows
-from diffgbm.distributions import Distribution, Prediction
+from diffgbm.distributions import Prediction
+from diffgbm.metrics.randomisation import inside_levels, row_numbers
 
 BAND = 0.95
 """Probability of bands and error bars."""
@@ -61,19 +62,6 @@ def ensemble_chance(n_samples: int, bins: int) -> Array:
     return np.histogram(values, np.linspace(0.0, 1.0, bins + 1))[0] / (n_samples + 1)
 
 
-def randomised_pit(distribution: Distribution, y: Array, uniform: Array) -> Array:
-    r"""Randomised transform :math:`F(y^-) + u\,(F(y) - F(y^-))` with ``u`` uniform, of the shape of ``y``.
-
-    It is uniform under calibration even if the distributions have point masses.
-
-    References
-    ----------
-    Czado, Gneiting & Held (2009), Predictive model assessment for count data, Biometrics 65.
-    """
-    before = distribution.cdf(np.nextafter(y, -np.inf))
-    return np.asarray(before + uniform * (distribution.pit(y) - before))
-
-
 @dataclass(frozen=True, eq=False)
 class Reliability:
     """Observed against nominal coverage.
@@ -93,10 +81,14 @@ class Reliability:
     high: Array
 
 
-def inside_central(prediction: Prediction, observed: Array, levels: Array) -> Booleans:
-    """Whether observations lie in their central intervals, of the shape of ``observed`` with a last axis of levels."""
-    low, high = prediction.quantile(0.5 * (1.0 - levels)), prediction.quantile(0.5 * (1.0 + levels))
-    return np.asarray((low <= observed[..., None]) & (observed[..., None] <= high))
+def inside_central(prediction: Prediction, observed: Array, levels: Array, uniform: Array | None = None) -> Booleans:
+    """Whether observations lie in their central intervals, of the shape of ``observed`` with a last axis of levels.
+
+    Point masses are covered at random, see ``diffgbm.metrics.randomisation``; ``uniform`` has the shape of
+    ``observed``.
+    """
+    uniform = row_numbers(observed.shape) if uniform is None else uniform
+    return inside_levels(prediction, observed, levels, uniform)
 
 
 def reliability_of(inside: Booleans, nominal: Array) -> Reliability:

@@ -11,6 +11,8 @@ from scipy.stats import kstest
 
 from diffgbm._util.types import Array
 from diffgbm.distributions import Distribution
+from diffgbm.metrics.diagnostics import inside_central
+from diffgbm.metrics.randomisation import randomised_pit, row_numbers
 from diffgbm.metrics.scores import climatology_crps
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
@@ -44,9 +46,12 @@ class Scores:
             From a nominal coverage to intervals (n, 2) or (n, d, 2); ``distribution.interval`` by default.
         """
         observed = y.reshape(distribution.shape)
-        part = row_scores(
-            distribution, observed, {level: (interval or distribution.interval)(level) for level in LEVELS}
-        )
+        ends = {level: (interval or distribution.interval)(level) for level in LEVELS}
+        uniform = row_numbers(observed.shape, first_row=self.rows)
+        part = row_scores(distribution, observed, ends, uniform)
+        if interval is None:
+            inside = inside_central(distribution, observed, np.array(LEVELS), uniform)
+            part |= {f"coverage_{level:g}": inside[..., k].astype(np.float64) for k, level in enumerate(LEVELS)}
         columns = {name: np.asarray(values, dtype=np.float64).reshape(len(y), -1) for name, values in part.items()}
         self._parts.append({**columns, "logpdf": np.asarray(distribution.logpdf(observed)).reshape(len(y), 1)})
         self.rows += len(y)
@@ -81,7 +86,9 @@ class Scores:
         )
 
 
-def row_scores(distribution: Distribution, observed: Array, ends: Mapping[float, Array]) -> dict[str, Array]:
+def row_scores(
+    distribution: Distribution, observed: Array, ends: Mapping[float, Array], uniform: Array | None = None
+) -> dict[str, Array]:
     """Scores of each row, by name and of the shape of ``observed``.
 
     Parameters
@@ -92,14 +99,17 @@ def row_scores(distribution: Distribution, observed: Array, ends: Mapping[float,
         Observations.
     ends : mapping of float to ndarray of shape (n, 2) or (n, d, 2)
         Intervals by nominal coverage.
+    uniform : ndarray of the shape of ``observed``, optional
+        Random numbers for the transforms of point masses, see ``diffgbm.metrics.randomisation``.
     """
+    uniform = row_numbers(observed.shape) if uniform is None else uniform
     inside = {level: (observed >= e[..., 0]) & (observed <= e[..., 1]) for level, e in ends.items()}
     return {
         "y": observed,
         "crps": distribution.crps(observed),
         "squared": (distribution.mean() - observed) ** 2,
         "absolute": np.abs(distribution.median() - observed),
-        "pit": distribution.pit(observed),
+        "pit": randomised_pit(distribution, observed, uniform),
         **{f"coverage_{level:g}": part for level, part in inside.items()},
         **{f"width_{level:g}": e[..., 1] - e[..., 0] for level, e in ends.items()},
     }

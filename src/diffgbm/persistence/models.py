@@ -15,6 +15,7 @@ from diffgbm.data.response import ResponseTable
 from diffgbm.engine.factory import Kind as EngineKind
 from diffgbm.engine.factory import Mix
 from diffgbm.first_stage import FittedFirstStage
+from diffgbm.fitting.atoms import Atoms
 from diffgbm.fitting.model import FittedModel
 from diffgbm.persistence import tables
 from diffgbm.persistence.predictors import PREDICTORS, common_columns
@@ -64,6 +65,7 @@ def write_model(model: FittedModel, writer: Writer) -> dict[str, Any]:
         "bag_mix": model.bag_mix,
         "engine": model.engine_kind,
         "n_jobs": model.n_jobs,
+        "atoms": _write_atoms(model.atoms, writer),
     }
 
 
@@ -83,7 +85,8 @@ def read_model(stored: Stored, reader: Reader) -> Part:
     names = [list_of({"bags": bag}, "bags", str, d) for bag in list_of(stored, "bags", list)]
     bags = tuple(tuple(reader.booster(name, width) for name in bag) for bag in names)
     fitted = None if first_stage is None else first_stage.value
-    return Part(FittedModel(features, response, fitted, recipe, bags, mix, engine, stored["n_jobs"]))
+    atoms = _read_atoms(stored, reader, response, p)
+    return Part(FittedModel(features, response, fitted, recipe, bags, mix, engine, stored["n_jobs"], atoms))
 
 
 def write_pool(pool: PooledModel, writer: Writer) -> dict[str, Any]:
@@ -97,10 +100,10 @@ def write_pool(pool: PooledModel, writer: Writer) -> dict[str, Any]:
                 "atoms": None if s.atoms is None else s.atoms.tolist(),
                 "low": s.low,
                 "high": s.high,
-                "atom_width": s.atom_width,
             }
             for s in pool.shapes
         ],
+        "atoms": _write_atoms(pool.atoms, writer),
     }
 
 
@@ -114,10 +117,39 @@ def read_pool(stored: Stored, reader: Reader) -> Part:
     if any(member.features != first.features or not _same(member.response, first.response) for member in members):
         raise ValueError("the members of a pool must be models of the same table")
     shapes = tuple(map(_shape, list_of(stored, "shapes", dict, first.n_responses)))
-    pool = PooledModel(tuple(members), weights, _read_correction(stored, reader), shapes)
-    if pool.has_wide_atoms and not first.response.is_1d:
-        raise ValueError("only atoms of a one-dimensional response have a width")
-    return Part(pool)
+    atoms = _read_atoms(stored, reader, first.response, first.features.n_features)
+    return Part(PooledModel(tuple(members), weights, _read_correction(stored, reader), shapes, atoms))
+
+
+def _write_atoms(atoms: Atoms | None, writer: Writer) -> dict[str, Any] | None:
+    if atoms is None:
+        return None
+    limits = {"low": atoms.low, "high": atoms.high}
+    return {
+        "predictor": writer.put(atoms.predictor),
+        **{name: getattr(atoms, name).tolist() for name in ("values", "base", "trust")},
+        **{name: limit if np.isfinite(limit) else None for name, limit in limits.items()},
+    }
+
+
+def _read_atoms(model: Stored, reader: Reader, response: ResponseTable, n_columns: int) -> Atoms | None:
+    if model.get("atoms") is None:
+        return None
+    stored = mapping(model, "atoms")
+    values = numbers(stored, "values")
+    base, trust = (numbers(stored, name, len(values)) for name in ("base", "trust"))
+    predictor = reader.part(stored["predictor"], PREDICTORS)
+    low, high = (None if stored[name] is None else number(stored, name) for name in ("low", "high"))
+    if not response.is_1d or len(values) == 0 or (np.diff(values) <= 0.0).any():
+        raise ValueError("atoms must be increasing numbers of one response")
+    if predictor.gives != len(values) or predictor.takes not in (None, n_columns):
+        raise ValueError(f"the probabilities of atoms do not fit {n_columns} column(s) and {len(values)} atom(s)")
+    if any((part < 0.0).any() or (part > 1.0).any() for part in (base, trust)):
+        raise ValueError("base and trust of atoms must lie between 0 and 1")
+    if (low is not None and low != values[0]) or (high is not None and high != values[-1]):
+        raise ValueError("the limits of a continuous part must be its first and last atom")
+    ends = -np.inf if low is None else low, np.inf if high is None else high
+    return Atoms(values, predictor.value, base, trust, *ends)
 
 
 def _write_correction(correction: Correction, writer: Writer) -> dict[str, Any]:
@@ -150,10 +182,7 @@ def _shape(stored: Stored) -> ResponseShape:
     low, high = (None if stored[name] is None else number(stored, name) for name in ("low", "high"))
     if low is not None and high is not None and low > high:
         raise ValueError("low must not be above high")
-    width = number(stored, "atom_width")
-    if width != 0.0 and (atoms is None or not 0.0 < width < np.diff(atoms).min()):
-        raise ValueError("atom_width must be less than the distance between two atoms")
-    return ResponseShape(atoms, low, high, width)
+    return ResponseShape(atoms, low, high)
 
 
 def _same(a: ResponseTable, b: ResponseTable) -> bool:

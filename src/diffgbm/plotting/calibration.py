@@ -15,6 +15,7 @@ from diffgbm.distributions.base import matching_observations
 from diffgbm.metrics import diagnostics
 from diffgbm.metrics.diagnostics import LEVELS
 from diffgbm.metrics.predictions import as_distribution, central_interval
+from diffgbm.metrics.randomisation import randomised_pit, row_numbers
 
 
 def pit_histogram(prediction: Any, y: ArrayLike, bins: int = 20, ax: Any = None) -> Any:
@@ -59,7 +60,9 @@ def pit_histogram(prediction: Any, y: ArrayLike, bins: int = 20, ax: Any = None)
     chance = None
     if isinstance(distribution, Ensemble):
         chance = diagnostics.ensemble_chance(len(distribution.samples), bins)
-    histogram = diagnostics.pit_counts(distribution.pit(matching_observations(distribution, y)), bins, chance)
+    observed = matching_observations(distribution, y)
+    transforms = randomised_pit(distribution, observed, row_numbers(observed.shape))
+    histogram = diagnostics.pit_counts(transforms, bins, chance)
     edges = histogram.edges
     ax = axes(ax)
     bars = {"align": "edge", "color": tint(BLUE, 0.5), "edgecolor": "white", "linewidth": 0.8}
@@ -145,8 +148,9 @@ def coverage_by_iqr(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int
     check_count("bins", bins, 1)
     distribution = as_distribution(prediction)
     observed = matching_observations(distribution, y)
-    (low, high), (lower, upper) = central_interval(distribution, level), central_interval(distribution, 0.5)
-    inside, iqr = ((low <= observed) & (observed <= high)).ravel(), (upper - lower).ravel()
+    lower, upper = central_interval(distribution, 0.5)
+    inside = diagnostics.inside_central(distribution, observed, np.array([level])).ravel()
+    iqr = (upper - lower).ravel()
     groups = diagnostics.coverage_by_group(inside, iqr, diagnostics.equal_groups(iqr, bins))
     coverage = np.array([group.value for group in groups.covered])
     bars = np.abs(np.array([[group.low, group.high] for group in groups.covered]).T - coverage)

@@ -13,7 +13,7 @@ from diffgbm._util.types import Array, Booleans
 from diffgbm.distributions import Distribution, PredictiveDistribution
 from diffgbm.estimators.base import DistributionalRegressor
 from diffgbm.metrics.diagnostics import LEVELS as NOMINAL
-from diffgbm.metrics.diagnostics import inside_central, randomised_pit
+from diffgbm.metrics.diagnostics import inside_central
 from diffgbm.metrics.evaluation import LEVELS, row_scores
 from diffgbm.reporting.rows import Rows
 
@@ -107,12 +107,11 @@ def _intervals(model: DistributionalRegressor, distribution: Distribution, X: An
 def _block_scores(
     distribution: PredictiveDistribution, y: Array, ends: dict[float, Array], uniform: Array
 ) -> RowScores:
-    scores = row_scores(distribution, y, ends)
-    scores["pit"] = randomised_pit(distribution, y, uniform)
+    scores = row_scores(distribution, y, ends, uniform)
     for level, interval in ends.items():  # without an interval there is no coverage
         scores[f"coverage_{level:g}"] = np.where(np.isnan(interval[:, 0]), np.nan, scores[f"coverage_{level:g}"])
     low, median, high = distribution.quantile([0.25, 0.5, 0.75]).T
-    return RowScores(scores, median, high - low, inside_central(distribution, y, np.array(NOMINAL)))
+    return RowScores(scores, median, high - low, inside_central(distribution, y, np.array(NOMINAL), uniform))
 
 
 def _concatenate(blocks: list[RowScores]) -> RowScores:

@@ -1,0 +1,31 @@
+"""Where a response can be: its limits, and the values that have a probability of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from diffgbm._util.types import Array, Booleans
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    r"""Support of a predictive distribution: atoms of positive probability, limits of everything else.
+
+    Attributes
+    ----------
+    low, high : float
+        Limits.
+    atoms : ndarray of shape (k,)
+        Sorted values of positive probability: a point of a distribution that equals one of them is a part of its
+        probability mass. Other points belong to the continuous part.
+    """
+
+    low: float = -np.inf
+    high: float = np.inf
+    atoms: Array = field(default_factory=lambda: np.empty(0))
+
+    def is_atom(self, values: Array) -> Booleans:
+        """Whether values of any shape equal an atom."""
+        return np.isin(values, self.atoms)

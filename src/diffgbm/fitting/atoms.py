@@ -1,0 +1,178 @@
+r"""Atoms beside a continuous part: the probability of each atom from a classifier, the diffusion for the rest.
+
+.. math:: F(y \mid x) = \sum_k \pi_k(x)\,1\{v_k \le y\} + \Bigl(1 - \sum_k \pi_k(x)\Bigr)\,G(y \mid x)
+
+:math:`v_k` are the atoms, :math:`\pi_k` comes from cross-fitted LightGBM classifiers, and :math:`G` is the diffusion
+model of the rows whose response is no atom.
+
+References
+----------
+Duan, Manning, Morris & Newhouse (1983), A comparison of alternative models for the demand for medical care, Journal of
+Business & Economic Statistics 1 (two-part models).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from diffgbm._util.types import Array, Rows
+from diffgbm.distributions import PredictiveDistribution
+from diffgbm.distributions.support import Support
+from diffgbm.engine import normals
+from diffgbm.first_stage import Task
+from diffgbm.first_stage.cross_fitting import Predictor
+from diffgbm.first_stage.lightgbm_mean import LightGBMMean
+
+MIN_SHARE = 0.05
+"""Share of the rows at one value that makes it an atom."""
+MIN_REST = 20
+"""Rows that the continuous part needs; with fewer, "auto" finds no atoms."""
+FOLDS = 5
+"""Folds of the classifiers."""
+CLASSIFIER = {
+    "objective": "binary",
+    "num_leaves": 7,
+    "learning_rate": 0.05,
+    "min_data_in_leaf": 20,
+    "lambda_l2": 5.0,
+    "n_estimators": 100,
+}
+"""Parameters of the classifiers: small and regularised."""
+TRUST = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Weights of a classifier against the base rate, of which out-of-fold log loss chooses one."""
+SMALLEST = 1e-6
+"""Least probability in the log loss."""
+STREAM = 0x61746F6D73
+"""Name of the stream of random numbers that decides which samples are atoms."""
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """Atoms of one response and their probabilities.
+
+    Attributes
+    ----------
+    values : ndarray of shape (k,)
+        The atoms, increasing.
+    predictor : Predictor
+        From encoded rows (n, p) to the probability of each atom, (n, k).
+    base, trust : ndarray of shape (k,)
+        Shares of the atoms among the training rows, and the weight of the predictor against them.
+    low, high : float
+        Limits of the continuous part: an atom is a limit if no training response lies beyond it.
+    """
+
+    values: Array
+    predictor: Predictor
+    base: Array
+    trust: Array
+    low: float
+    high: float
+
+    @property
+    def support(self) -> Support:
+        """Support of the mixture."""
+        return Support(self.low, self.high, self.values)
+
+    def probabilities(self, X: Array) -> Array:
+        """Probability of each atom for encoded rows (n, p): shape (n, k), each row's sum at most one."""
+        return self.shrunk(self.predictor(np.ascontiguousarray(X, dtype=np.float64)))
+
+    def shrunk(self, predicted: Array) -> Array:
+        """Shrink predicted probabilities (n, k) towards the base rates."""
+        shrunk = self.base + self.trust * (predicted - self.base)
+        return shrunk / np.maximum(shrunk.sum(axis=1, keepdims=True), 1.0)
+
+    def inside(self, values: Array) -> Array:
+        """Move values of the continuous part between the limits: they are no atoms."""
+        return np.clip(values, np.nextafter(self.low, np.inf), np.nextafter(self.high, -np.inf))
+
+    def mixed(self, points: Array, probabilities: Array) -> Array:
+        """Points (n, m) of the mixture, from points (n, m') of the continuous part and probabilities (n, k).
+
+        Each atom has its share of the points, rounded; those of the continuous part are at even ranks.
+        """
+        continuous, m = PredictiveDistribution.from_points(self.inside(points)), points.shape[1]
+        ends = np.rint(m * np.cumsum(probabilities, axis=1))[:, :, None]
+        position = np.arange(m)
+        atom = (position >= ends).sum(axis=1)
+        rest = np.maximum(m - ends[:, -1], 1.0)
+        levels = np.clip((position - ends[:, -1] + 0.5) / rest, 0.0, 1.0)
+        values = self.inside(continuous.quantile(levels))
+        known = np.append(self.values, np.nan)[atom]
+        return np.sort(np.where(atom < len(self.values), known, values), axis=1)
+
+    def distribution(
+        self, points: Array, probabilities: Array, name: str = "y", index: Any = None
+    ) -> PredictiveDistribution:
+        """Make predictive distributions of the mixture; arguments as in ``mixed``."""
+        return PredictiveDistribution.from_points(self.mixed(points, probabilities), name, index, self.support)
+
+    def sampled(self, samples: Array, X: Array, key: int, first_row: int) -> Array:
+        """Replace samples (n_samples, n, 1) of the continuous part by atoms, as often as these are probable."""
+        rows, draws = first_row + np.arange(len(X)), np.arange(len(samples))
+        uniform = ndtr(normals(key ^ STREAM, rows, draws, 0, 1)[:, :, 0])
+        ends = np.cumsum(self.probabilities(X), axis=1)
+        atom = (uniform[:, :, None] >= ends[:, None, :]).sum(axis=2).T
+        known = np.append(self.values, np.nan)[atom]
+        return np.where(atom < len(self.values), known, self.inside(samples[:, :, 0]))[:, :, None]
+
+
+@dataclass(frozen=True, eq=False)
+class AtomFit:
+    """Fitted atoms, and what they leave.
+
+    Attributes
+    ----------
+    atoms : Atoms
+        For new rows.
+    out_of_fold : ndarray of shape (n, k)
+        Probabilities of the training rows, from classifiers that have not seen them.
+    rest : ndarray of int
+        Rows of the continuous part.
+    """
+
+    atoms: Atoms
+    out_of_fold: Array
+    rest: Rows
+
+
+def atom_values(y: Array, atoms: str | Sequence[float]) -> Array:
+    """Return the atoms of responses (n,), increasing: those of an argument ``atoms``, as far as they occur.
+
+    ``"auto"`` takes the values that hold a share ``MIN_SHARE`` of the rows, if at least ``MIN_REST`` rows and as large
+    a share are left for the continuous part.
+    """
+    if not isinstance(atoms, str):
+        return np.intersect1d(np.asarray(atoms, dtype=np.float64), y)
+    values, counts = np.unique(y, return_counts=True)
+    found = values[counts >= max(2.0, MIN_SHARE * len(y))]
+    rest = np.sum(~np.isin(y, found))
+    return found if rest >= max(MIN_REST, MIN_SHARE * len(y)) else found[:0]
+
+
+def fit_atoms(task: Task, y: Array, values: Array) -> AtomFit:
+    """Fit the probabilities of atoms ``values`` (k,) of responses ``y`` (n,) to the rows of a task."""
+    hits = (y[:, None] == values).astype(np.float64)
+    fitted = LightGBMMean(CLASSIFIER).cross_fit(replace(task, y=hits, k_folds=FOLDS, repeats=1))
+    base = np.average(hits, axis=0, weights=task.weights)
+    columns = zip(hits.T, fitted.out_of_fold.T, base.tolist(), strict=True)
+    trust = np.array([_trust(hit, predicted, rate, task.weights) for hit, predicted, rate in columns])
+    low, high = (end if end in values else limit for end, limit in ((y.min(), -np.inf), (y.max(), np.inf)))
+    atoms = Atoms(values, fitted.predictor, base, trust, float(low), float(high))
+    return AtomFit(atoms, atoms.shrunk(fitted.out_of_fold), np.flatnonzero(~hits.any(axis=1)))
+
+
+def _trust(hit: Array, predicted: Array, base: float, weights: Array | None) -> float:
+    """Return the weight of predicted probabilities (n,) against the base rate, of least out-of-fold log loss."""
+
+    def loss(trust: float) -> float:
+        p = np.clip(base + trust * (predicted - base), SMALLEST, 1.0 - SMALLEST)
+        return float(np.average(-np.log(np.where(hit > 0.0, p, 1.0 - p)), weights=weights))
+
+    return min(TRUST, key=loss)

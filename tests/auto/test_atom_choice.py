@@ -1,0 +1,40 @@
+"""Atoms are taken where they lower the CRPS of unseen rows."""
+
+import numpy as np
+import pytest
+
+from diffgbm.auto.atom_choice import accepted_atoms
+from diffgbm.fitting.training import read_table
+from tests.auto.tiny_auto import LEAST, auto, small_trees  # noqa: F401
+from tests.fitting.test_atoms import zero_inflated
+
+
+def test_zeros_are_accepted_and_other_tables_have_no_atoms():
+    X, y = zero_inflated(400)
+    np.testing.assert_array_equal(accepted_atoms(read_table(X, y, None, None, "test"), 0, 1), [0.0])
+    rng = np.random.default_rng(0)
+    for other in (rng.normal(size=400), rng.integers(0, 5, 400).astype(float), np.column_stack([y, y])):
+        assert len(accepted_atoms(read_table(X, other, None, None, "test"), 0, 1)) == 0
+
+
+def test_automatic_fits_have_atoms(tmp_path):
+    X, y = zero_inflated(400)
+    model = auto(LEAST).fit(X, y)
+    assert "beside atoms at 0" in model.explain()
+    fresh, observed = zero_inflated(1000, seed=1)
+    distribution = model.predict_distribution(fresh)
+    assert distribution.cdf(0.0).mean() == pytest.approx(np.mean(observed == 0.0), abs=0.05)
+    assert (distribution.quantile(0.0) >= 0.0).all()
+    samples = model.sample(fresh[:50], 100, seed=0)
+    assert np.mean(samples == 0.0) == pytest.approx(distribution[:50].pmf(0.0).mean(), abs=0.03)
+    np.testing.assert_array_equal(np.sort(model.oob_rows_), np.arange(400))
+    assert model.oob_distribution_.crps(y[model.oob_rows_]).mean() == pytest.approx(
+        distribution.crps(observed).mean(), rel=0.2
+    )
+    model.save(tmp_path / "m.dgbm")
+    from diffgbm import load
+
+    np.testing.assert_array_equal(
+        load(tmp_path / "m.dgbm").predict_distribution(fresh[:9]).values, distribution[:9].values
+    )
+    assert auto(LEAST, discrete=False).fit(X, y).pool_.atoms is None

@@ -1,0 +1,100 @@
+"""Supports: atoms hold exactly their share of the probability, and nothing lies beyond the limits."""
+
+import numpy as np
+import pytest
+from scipy.stats import poisson
+
+from diffgbm.distributions import JointDistribution, PredictiveDistribution
+from diffgbm.distributions.support import Support
+
+COUNTS = np.arange(60.0)
+
+
+def poisson_distribution(n=3, m=400):
+    points = poisson.ppf((np.arange(m) + 0.5) / m, 2.5)
+    return PredictiveDistribution.from_points(np.tile(points, (n, 1)), support=Support(0.0, np.inf, COUNTS))
+
+
+def test_probabilities_of_counts_are_those_of_the_values():
+    distribution, points = poisson_distribution(), poisson_distribution().values[0]
+    for value in range(-1, 12):
+        np.testing.assert_allclose(distribution.cdf(value), np.mean(points <= value), atol=1e-12)
+        np.testing.assert_allclose(distribution.sf(value), np.mean(points > value), atol=1e-12)
+        np.testing.assert_allclose(distribution.pmf(value), np.mean(points == value), atol=1e-12)
+        np.testing.assert_allclose(distribution.pmf(value), poisson.pmf(value, 2.5), atol=1.1 / 400)
+        np.testing.assert_allclose(distribution.prob_at_least(value), np.mean(points >= value), atol=1e-12)
+        np.testing.assert_allclose(distribution.cdf(value + 0.5), distribution.cdf(value), atol=1e-12)
+    np.testing.assert_allclose(distribution.prob_between(0.0, 2.0), np.mean((points > 0) & (points <= 2)), atol=1e-12)
+
+
+def test_quantiles_and_samples_of_counts_are_counts():
+    distribution = poisson_distribution()
+    levels = np.linspace(0.0, 1.0, 1001)
+    quantiles = distribution.quantile(levels)
+    assert np.isin(quantiles, COUNTS).all()
+    inner = slice(1, -1)
+    # the empirical quantile function, inf{y: F(y) >= q}
+    expected = np.quantile(distribution.values[0], levels[inner], method="inverted_cdf")
+    assert np.mean(quantiles[0, inner] != expected) < 0.01  # rounding of levels that are a multiple of 1/400
+    np.testing.assert_array_equal(distribution.quantile(np.tile(levels, (3, 1))), quantiles)
+    samples = distribution.sample(2000, seed=0)
+    assert np.isin(samples, COUNTS).all()
+    assert samples.mean() == pytest.approx(2.5, abs=0.1)
+    assert distribution.quantile(0.5).shape == (3,)
+
+
+def test_moments_and_crps_are_those_of_the_points():
+    distribution, y = poisson_distribution(), np.array([0.0, 2.0, 7.0])
+    points = distribution.values
+    np.testing.assert_allclose(distribution.mean(), points.mean(axis=1))
+    np.testing.assert_allclose(distribution.var(), points.var(axis=1))
+    between = np.abs(points[0][:, None] - points[0]).mean()
+    np.testing.assert_allclose(distribution.crps(y), np.abs(points - y[:, None]).mean(axis=1) - 0.5 * between)
+
+
+def test_an_atom_beside_a_continuous_part():
+    points = np.concatenate([np.zeros(70), np.arange(1.0, 31.0)])
+    distribution = PredictiveDistribution.from_points(points[None], support=Support(0.0, np.inf, np.zeros(1)))
+    assert distribution.cdf(0.0)[0] == pytest.approx(0.7)
+    assert distribution.pmf(0.0)[0] == pytest.approx(0.7)
+    assert distribution.cdf(-1e-9)[0] == 0.0
+    assert distribution.pmf(3.0)[0] == 0.0
+    assert distribution.quantile(0.69)[0] == 0.0
+    assert distribution.quantile(0.705)[0] == pytest.approx(1.0)
+    assert distribution.quantile(0.0)[0] == 0.0
+    assert np.mean(distribution.sample(5000, seed=0) == 0.0) == pytest.approx(0.7, abs=0.03)
+
+
+def test_nothing_lies_beyond_the_limits():
+    points = np.array([[0.1, 5.0, 9.9]])
+    free = PredictiveDistribution.from_points(points)
+    confined = PredictiveDistribution.from_points(points, support=Support(0.0, 10.0))
+    assert free.quantile(0.0)[0] < 0.0 < free.cdf(0.0)[0]
+    assert confined.quantile(0.0)[0] == 0.0
+    assert confined.quantile(1.0)[0] == 10.0
+    assert confined.cdf(-1e-12)[0] == 0.0
+    assert (confined.sample(500, seed=0) >= 0.0).all()
+
+
+def test_rows_and_appended_rows_keep_the_support():
+    distribution = poisson_distribution()
+    assert distribution[1].support is distribution.support
+    assert distribution.append([distribution]).pmf(0.0).shape == (6,)
+    np.testing.assert_array_equal(distribution.append([distribution]).pmf(1.0)[:3], distribution.pmf(1.0))
+
+
+def test_marginals_of_joint_distributions_have_supports():
+    points = np.stack([poisson_distribution(2).values, np.random.default_rng(0).normal(size=(2, 400))], axis=2)
+    joint = JointDistribution(points, ("count", "size"), None, (Support(atoms=COUNTS), None))
+    np.testing.assert_allclose(joint.pmf([2.0, 0.0])[:, 0], poisson.pmf(2, 2.5), atol=0.003)
+    np.testing.assert_array_equal(joint.pmf([2.0, 0.0])[:, 1], 0.0)
+    assert joint[0]["count"].support is joint.supports[0]
+    assert joint.append([joint]).supports is joint.supports
+
+
+def test_no_rows():
+    empty = poisson_distribution()[np.arange(0)]
+    assert empty.quantile(0.5).shape == (0,)
+    assert empty.quantile([0.1, 0.5]).shape == (0, 2)
+    assert empty.pmf(1.0).shape == (0,)
+    assert empty.crps(np.empty(0)).shape == (0,)
