@@ -1,31 +1,31 @@
-"""Mistakes on the command line: exit code 2, one clear line, and no output."""
+"""The entry point: the installed command, one line for a warning or a mistake, and exit codes."""
 
 import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from diffgbm import DiffGBM
 from diffgbm.cli import commands, output
-from diffgbm.cli import entry as cli
-from diffgbm.persistence import archive as persistence
-from tests.cli.test_commands import SETTINGS, folder, houses, run  # noqa: F401  # fixtures
+from diffgbm.cli.entry import main
+from diffgbm.persistence.archive import pack, unpack
+from tests.cli.houses import PREDICT, SETTINGS, changed, houses
 from tests.conftest import tiny, toy
 
 FIT = ("fit", "{in}/houses.csv", "--target", "price", "--drop", "id", "-o", "{out}/m.dgbm", "--jobs", "1", *SETTINGS)
-PREDICT = ("predict", "{in}/one.dgbm", "{in}/tomorrow.csv", "-o", "{out}/o.csv", "--jobs", "1")
+
+
 SAMPLE = ("sample", "{in}/one.dgbm", "{in}/tomorrow.csv", "-o", "{out}/o.csv", "--jobs", "1")
+
+
 TUNE = ("tune", *FIT[1:], "--trials", "1")
+
+
 EVALUATE = ("evaluate", "{in}/one.dgbm", "{in}/test.csv", "--jobs", "1")
-
-
-def changed(words, **changes):
-    """Replace words, found by their name without folder and ending, and append ``more``."""
-    more = changes.pop("more", ())
-    return [*(changes.get(word.split("/")[-1].split(".")[0], word) for word in words), *more]
 
 
 MISTAKES = [
@@ -101,23 +101,6 @@ MISTAKES = [
 ]
 
 
-@pytest.fixture
-def refused(run, folder, tmp_path):  # noqa: F811
-    """Run a command that must be refused in one line and write nothing."""
-
-    def call(words, message):
-        code, said, complaint = run(
-            *(str(w).replace("{in}", str(folder)).replace("{out}", str(tmp_path)) for w in words)
-        )
-        assert (code, said) == (2, ""), complaint
-        assert re.fullmatch(r"diffgbm: [^\n]+\n", complaint)
-        assert re.search(message, complaint.strip()), complaint
-        assert "Traceback" not in complaint
-        assert [p for p in tmp_path.iterdir() if p.suffix != ".in"] == []
-
-    return call
-
-
 @pytest.mark.parametrize(("words", "message"), MISTAKES, ids=lambda value: None)
 def test_a_mistake_is_one_line(words, message, refused):
     refused(words, message)
@@ -162,7 +145,7 @@ def test_a_table_that_cannot_be_predicted_is_named(command, content, message, re
         ("a,y\n1,2\n", "."),
     ],
 )
-def test_a_table_that_cannot_be_learned_is_named(content, message, refused, tmp_path):
+def test_a_table_that_cannot_be_fitted_is_named(content, message, refused, tmp_path):
     (tmp_path / "in.in").mkdir()
     (tmp_path / "in.in" / "t.csv").write_text(content)
     words = ("fit", "{out}/in.in/t.csv", "--target", "y", "-o", "{out}/m.dgbm", "--jobs", "1", *SETTINGS)
@@ -189,64 +172,78 @@ def test_a_missing_target_is_named_by_its_row_in_the_whole_table(refused, tmp_pa
     refused(changed(EVALUATE, test="{out}/in.in/t.csv"), r"target 'price' is missing or infinite in row 14\.")
 
 
-def test_model_files_that_are_no_longer_are_refused(refused, folder, tmp_path):  # noqa: F811
+def test_damaged_and_later_model_files_are_refused(refused, folder, tmp_path):
     (tmp_path / "in.in").mkdir()
     content = (folder / "one.dgbm").read_bytes()
     (tmp_path / "in.in" / "m.dgbm").write_bytes(content[:1000])
     words = changed(PREDICT, one="{out}/in.in/m.dgbm")
     refused(words, r"m\.dgbm was cut short or altered")
-    entries = persistence.unpack(content)
+    entries = unpack(content)
     manifest = json.loads(entries["manifest.json"])
     entries["manifest.json"] = json.dumps({**manifest, "version": 99}).encode()
-    (tmp_path / "in.in" / "m.dgbm").write_bytes(persistence.pack(entries))
+    (tmp_path / "in.in" / "m.dgbm").write_bytes(pack(entries))
     refused(
         words, r"m\.dgbm has format version 99; this diffgbm .* reads versions up to \d+\. Install a newer diffgbm\.$"
     )
 
 
-def test_a_model_of_an_array_has_no_columns_to_find(refused, tmp_path):
+def test_a_model_of_an_array_has_no_column_names(refused, tmp_path):
     (tmp_path / "in.in").mkdir()
     tiny("flow").fit(*toy()).save(tmp_path / "in.in" / "m.dgbm")
     refused(changed(PREDICT, one="{out}/in.in/m.dgbm"), "fitted to an array: its columns have no names")
 
 
-def test_a_column_to_keep_does_not_hide_a_prediction(refused, tmp_path):
-    (tmp_path / "in.in").mkdir()
-    houses(5).assign(mean=1.0).to_csv(tmp_path / "in.in" / "t.csv", index=False)
-    words = changed(PREDICT, tomorrow="{out}/in.in/t.csv", more=("--keep", "mean"))
-    refused(words, "--keep: the output already has a column .mean.")
-
-
-@pytest.mark.parametrize("error", [ValueError("too bad"), OSError(28, "No space left on device"), KeyboardInterrupt()])
-@pytest.mark.parametrize("old", [None, b"what was there"])
-@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "feather"])
-def test_output_is_whole_or_not_at_all(ending, old, error, folder, run, tmp_path, monkeypatch):  # noqa: F811
-    """The second piece fails."""
-    out = tmp_path / f"o.{ending}"
-    if old:
-        out.write_bytes(old)
-    monkeypatch.setattr(output, "NUMBERS_AT_ONCE", 256 * 10)
-    calls = []
-    distribution = DiffGBM.predict_distribution
-
-    def failing(self, X):
-        calls.append(len(X))
-        if len(calls) == 2:
-            raise error
-        return distribution(self, X)
-
-    monkeypatch.setattr(DiffGBM, "predict_distribution", failing)
-    code, said, complaint = run("predict", folder / "one.dgbm", folder / "tomorrow.csv", "-o", out, "--jobs", 1)
-    assert (code, said) == (130 if isinstance(error, KeyboardInterrupt) else 2, "")
-    assert re.fullmatch(r"diffgbm: .*(too bad|No space left on device|interrupted)\n", complaint)
-    assert calls == [10, 10]
-    assert [p.read_bytes() for p in tmp_path.iterdir()] == ([old] if old else [])
-
-
-def test_what_nobody_can_mend_is_not_hidden(monkeypatch, folder):  # noqa: F811
+def test_an_internal_error_is_not_hidden(monkeypatch, folder):
     def broken(path, trusted):
-        raise ZeroDivisionError("a fault of ours")
+        raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr(commands, "load", broken)
     with pytest.raises(ZeroDivisionError):
-        cli.main(["inspect", str(folder / "one.dgbm")])
+        main(["inspect", str(folder / "one.dgbm")])
+
+
+def test_without_typer_the_error_says_what_to_install():
+    code = "import sys; sys.modules['typer'] = None; from diffgbm.cli.entry import main; main(['inspect', 'x'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "diffgbm: This needs typer, which is not installed: pip install typer (or 'diffgbm[cli]').\n"
+    )
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_one_line(tmp_path, run):
+    houses(50).to_csv(tmp_path / "few.csv", index=False)
+    fit = (
+        "fit",
+        tmp_path / "few.csv",
+        "--target",
+        "price",
+        "--drop",
+        "id",
+        "-o",
+        tmp_path / "m",
+        "--jobs",
+        1,
+        *SETTINGS,
+    )
+    code, _, errors = run(*fit)
+    assert code == 0
+    assert re.fullmatch(
+        r"diffgbm: warning: residualize and first_stage_features need at least 80 rows and got 50.*\n", errors
+    )
+
+
+def test_the_installed_demo_and_the_module(tmp_path):
+    code = (
+        "import sys, diffgbm.cli.demo as demo\n"
+        "demo.main = lambda file: print('demo into', file)\n"
+        "sys.argv[0] = 'diffgbm'; from diffgbm.cli.entry import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "demo", "-o", "d.png"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "demo into d.png\n", "")
+    done = subprocess.run([sys.executable, "-m", "diffgbm", "--help"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert all(name in done.stdout for name in ("fit", "predict", "sample", "evaluate", "inspect", "demo"))

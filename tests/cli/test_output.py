@@ -1,17 +1,25 @@
 """What the commands write: predictions block by block, and one result for a person or a program."""
 
 import json
+import os
+import re
+import threading
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from diffgbm import DiffGBM
 from diffgbm._util.errors import DiffGBMWarning
 from diffgbm.cli import output
+from diffgbm.data import table_files
 from diffgbm.data.table_files import TableFileError
+from tests.cli.houses import PREDICT, SETTINGS, changed, houses, read
 from tests.conftest import tiny, toy
 
 
@@ -88,3 +96,103 @@ def test_quiet_hides_the_librarys_warnings():
         warnings.warn("hidden", DiffGBMWarning, stacklevel=1)
         warnings.warn("shown", UserWarning, stacklevel=1)
     assert [str(w.message) for w in caught] == ["shown"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather"])
+@pytest.mark.parametrize("model", ["one", "two"])
+@pytest.mark.parametrize("command", [("predict", "--mean", "--quantiles", ".1,.9"), ("sample", "-n", 5, "--seed", 3)])
+def test_blocks_give_the_whole_table_to_the_last_bit(command, model, ending, folder, tmp_path, run, monkeypatch):
+    for name, numbers, block in (("whole", 4_000_000, 1 << 23), ("chunks", 7 * 512, 300)):
+        monkeypatch.setattr(output, "NUMBERS_AT_ONCE", numbers)
+        monkeypatch.setattr(table_files, "BLOCK_BYTES", block)
+        words = [folder / f"{model}.dgbm", folder / f"tomorrow.{ending}", "-o", tmp_path / f"{name}.{ending}"]
+        code, _, errors = run(command[0], *words, *command[1:], "--keep", "id", "--jobs", 1)
+        assert (code, errors) == (0, "")
+    whole, chunks = (read(tmp_path / f"{name}.{ending}") for name in ("whole", "chunks"))
+    pd.testing.assert_frame_equal(chunks, whole, check_exact=True)
+
+
+def test_several_targets_are_named(folder, tmp_path, run):
+    words = [folder / "two.dgbm", folder / "tomorrow.csv", "--jobs", 1, "-o", tmp_path / "o.csv"]
+    run("predict", *words, "--mean", "--interval", 0.8, "--prob-below", 100)
+    assert list(read(tmp_path / "o.csv")) == [
+        *("price_mean", "days_mean", "price_lower", "days_lower", "price_upper", "days_upper"),
+        *("price_prob_below", "days_prob_below"),
+    ]
+    run("sample", *words, "-n", 2)
+    assert list(read(tmp_path / "o.csv")) == ["price_s0", "days_s0", "price_s1", "days_s1"]
+
+
+def test_a_column_to_keep_does_not_hide_a_prediction(refused, tmp_path):
+    (tmp_path / "in.in").mkdir()
+    houses(5).assign(mean=1.0).to_csv(tmp_path / "in.in" / "t.csv", index=False)
+    words = changed(PREDICT, tomorrow="{out}/in.in/t.csv", more=("--keep", "mean"))
+    refused(words, "--keep: the output already has a column .mean.")
+
+
+@pytest.mark.parametrize("error", [ValueError("too bad"), OSError(28, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("old", [None, b"what was there"])
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "feather"])
+def test_output_is_whole_or_not_at_all(ending, old, error, folder, run, tmp_path, monkeypatch):
+    """The second numbers fails."""
+    out = tmp_path / f"o.{ending}"
+    if old:
+        out.write_bytes(old)
+    monkeypatch.setattr(output, "NUMBERS_AT_ONCE", 256 * 10)
+    calls = []
+    distribution = DiffGBM.predict_distribution
+
+    def failing(self, X):
+        calls.append(len(X))
+        if len(calls) == 2:
+            raise error
+        return distribution(self, X)
+
+    monkeypatch.setattr(DiffGBM, "predict_distribution", failing)
+    code, printed, errors = run("predict", folder / "one.dgbm", folder / "tomorrow.csv", "-o", out, "--jobs", 1)
+    assert (code, printed) == (130 if isinstance(error, KeyboardInterrupt) else 2, "")
+    assert re.fullmatch(r"diffgbm: .*(too bad|No space left on device|interrupted)\n", errors)
+    assert calls == [10, 10]
+    assert [p.read_bytes() for p in tmp_path.iterdir()] == ([old] if old else [])
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (["fit", "t.csv", "--target", "price", "-o", "t.csv"], "t.csv"),
+        (["fit", "t.csv", "--target", "price", "-o", "link.csv"], "t.csv"),
+        (["tune", "t.csv", "--target", "price", "-o", "t.csv"], "t.csv"),
+        (["tune", "t.csv", "--target", "price", "-o", "m", "--storage", "t.csv"], "t.csv"),
+        (["predict", "one.csv", "t.csv", "-o", "t.csv"], "t.csv"),
+        (["predict", "one.csv", "t.csv", "-o", "one.csv"], "one.csv"),
+        (["sample", "one.csv", "t.csv", "-o", "link.csv"], "t.csv"),
+        (["report", "one.csv", "t.csv", "-o", "t.csv"], "t.csv"),
+        (["report", "one.csv", "t.csv", "-o", "one.csv"], "one.csv"),
+        (["report", "one.csv", "t.csv", "-o", "train.csv", "--train", "train.csv"], "train.csv"),
+    ],
+)
+def test_no_command_writes_over_its_input(words, kept, folder, tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    houses(60).to_csv("t.csv", index=False)
+    houses(60).to_csv("train.csv", index=False)
+    Path("one.csv").write_bytes((folder / "one.dgbm").read_bytes())  # a name that both a model and a table may have
+    Path("link.csv").symlink_to("t.csv")
+    before = Path(kept).read_bytes()
+    code, printed, errors = run(*words)
+    assert (code, printed) == (2, "")
+    assert re.fullmatch(rf"diffgbm: .* is the input {kept}: give the output another name\.\n", errors)
+    assert Path(kept).read_bytes() == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pipe of POSIX")
+def test_fit_writes_to_a_pipe(folder, tmp_path, run):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    words = ("--target", "price", "--drop", "id", "--drop", "days", "--jobs", 1, *SETTINGS)
+    assert run("fit", folder / "houses.csv", *words, "-q", "-o", pipe) == (0, "", "")
+    reader.join()
+    assert read == [(folder / "one.dgbm").read_bytes()]
+    assert pipe.is_fifo()

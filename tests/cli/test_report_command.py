@@ -6,10 +6,10 @@ import re
 import pytest
 
 import diffgbm
-from tests.cli.test_commands import folder, houses, run  # noqa: F401  # fixtures
+from tests.cli.houses import houses
 
 
-def test_the_command(folder, run, tmp_path):  # noqa: F811
+def test_the_command(folder, run, tmp_path):
     files = [folder / "two.dgbm", folder / "test.csv"]
     arguments = ["report", *files, "-o", tmp_path / "r.html", "--jobs", 1, "--repeats", 1]
     code, out, err = run(*arguments, "--train", folder / "houses.csv", "--title", "Houses", "--json")
@@ -40,7 +40,7 @@ def test_the_command(folder, run, tmp_path):  # noqa: F811
         ({"output": "no/r.html"}, "there is no folder"),
     ],
 )
-def test_mistakes_of_the_command(change, message, folder, run, tmp_path):  # noqa: F811
+def test_mistakes_of_the_command(change, message, folder, run, tmp_path):
     more = [word.replace("{in}", str(folder)) for word in change.get("more", [])]
     model, table = (folder / change.get(k, v) for k, v in (("model", "one.dgbm"), ("table", "test.csv")))
     code, out, err = run("report", model, table, "-o", tmp_path / change.get("output", "r.html"), "--jobs", 1, *more)
@@ -50,13 +50,13 @@ def test_mistakes_of_the_command(change, message, folder, run, tmp_path):  # noq
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_row_is_too_few_for_the_command(folder, run, tmp_path):  # noqa: F811
+def test_one_row_is_too_few_for_the_command(folder, run, tmp_path):
     houses(60, 2).head(1).to_csv(tmp_path / "one.csv", index=False)
     code, _, err = run("report", folder / "one.dgbm", tmp_path / "one.csv", "-o", tmp_path / "r.html", "--jobs", 1)
     assert (code, err) == (2, "diffgbm: A report needs at least 2 rows; got 1.\n")
 
 
-def test_commands_trust_by_name(folder, run, monkeypatch):  # noqa: F811
+def test_commands_trust_by_name(folder, run, monkeypatch):
     trusted_names = []
     real = diffgbm.load
 

@@ -1,4 +1,4 @@
-"""``diffgbm tune``, and ``diffgbm fit`` with presets: on real files, through the installed command."""
+"""``diffgbm tune``, ``diffgbm fit`` with presets, and commands with every kind of model."""
 
 import json
 import os
@@ -8,30 +8,21 @@ import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import diffgbm
 from diffgbm import DiffGBM
 from diffgbm.cli import commands, output
 from diffgbm.tuning.studies import open_study
-from tests.cli.test_commands import SETTINGS, folder, houses, installed, read, run  # noqa: F401  # fixtures
+from tests.cli.houses import SETTINGS, SMALL, houses, installed, read, rows
 
-SMALL = {"n_estimators": 15, "n_repeats": 4, "early_stopping_rounds": None, "num_leaves": 8}
 COMMON = ("--target", "price", "--drop", "id", "--drop", "days", "--jobs", 1)
+
+
 TUNE = (*COMMON, *SETTINGS, "--space", "flow", "--set", "residualize=off")
 
 
-def rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """The columns that models learn from, as they are read from text."""
-    X = frame[["size", "rooms", "town"]].assign(garden=frame["garden"].map({True: "True", False: "False"}))
-    return X.astype({"town": "category", "garden": "category"})
-
-
-# tune
-
-
-def test_the_installed_command_tunes(folder, tmp_path):  # noqa: F811
+def test_the_installed_command_tunes(folder, tmp_path):
     done = installed("tune", folder / "houses.csv", *TUNE, "--trials", 2, "-o", "m.dgbm", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(r"2 trials\n|2 trials +\n", done.stdout)
@@ -41,11 +32,11 @@ def test_the_installed_command_tunes(folder, tmp_path):  # noqa: F811
     assert [p.name for p in tmp_path.iterdir()] == ["m.dgbm"]
 
 
-def test_tune_finds_what_the_library_finds(folder, tmp_path, run):  # noqa: F811
+def test_tune_gives_the_search_of_the_library(folder, tmp_path, run):
     words = ("--trials", 3, "--folds", 2, "--seed", 5, "--json", "-o", tmp_path / "m.dgbm")
-    code, said, complaint = run("tune", folder / "houses.csv", *TUNE, *words)
-    assert (code, complaint) == (0, "")
-    found = json.loads(said)
+    code, printed, errors = run("tune", folder / "houses.csv", *TUNE, *words)
+    assert (code, errors) == (0, "")
+    found = json.loads(printed)
     X, y = rows(houses()), houses()["price"]
     fixed = {**SMALL, "residualize": "off"}
     search = diffgbm.DiffGBMCV("flow", n_trials=3, cv=2, seed=5, n_jobs=1, estimator_params=fixed).fit(X, y)
@@ -64,17 +55,17 @@ def test_tune_finds_what_the_library_finds(folder, tmp_path, run):  # noqa: F811
 
 
 @pytest.mark.parametrize("score", [0.0, np.inf])
-def test_the_better_of_search_and_default_is_written(folder, tmp_path, run, monkeypatch, score):  # noqa: F811
+def test_the_better_of_search_and_default_is_written(folder, tmp_path, run, monkeypatch, score):
     monkeypatch.setattr("diffgbm.tuning.objective.Objective.scores", lambda self, params: np.array([score]))
     words = (*TUNE, "--trials", 1, "--json", "-o", tmp_path / "m.dgbm")
-    monkeypatch.setattr(diffgbm.DiffGBMCV, "fit", found_nothing_but(0.5))
-    code, said, complaint = run("tune", folder / "houses.csv", *words)
-    assert (code, complaint) == (0, "")
-    assert json.loads(said)["kept"] == ("default" if score < 0.5 else "found")
+    monkeypatch.setattr(diffgbm.DiffGBMCV, "fit", search_with_score(0.5))
+    code, printed, errors = run("tune", folder / "houses.csv", *words)
+    assert (code, errors) == (0, "")
+    assert json.loads(printed)["kept"] == ("default" if score < 0.5 else "found")
     assert diffgbm.load(tmp_path / "m.dgbm").num_leaves == (8 if score < 0.5 else 5)
 
 
-def found_nothing_but(score):
+def search_with_score(score):
     """A search that found a model of five leaves, with this score."""
 
     def fit(self, X, y):
@@ -86,19 +77,7 @@ def found_nothing_but(score):
     return fit
 
 
-def test_a_default_that_is_better_is_said_to_be(folder, tmp_path, run, monkeypatch):  # noqa: F811
-    found = {"trials": 3, "failed": 1, "crps": 2.0, "params": {"num_leaves": 63, "max_bin": 255, "pf_ode": None}}
-    usual = {"num_leaves": 31, "max_bin": 255, "pf_ode": True}
-    text = commands.comparison({**found, "default_crps": 1.0, "kept": "default"}, usual)
-    assert "3 trials, 1 failed" in text
-    assert "No trial is better" in text
-    assert re.search(r"num_leaves +│ 63 +│ 31 ", text)
-    assert re.search(r"pf_ode +│ null +│ true ", text)
-    assert "max_bin" not in text
-    assert "No trial is better" not in commands.comparison({**found, "default_crps": 3.0, "kept": "found"}, usual)
-
-
-def test_minutes_limit_a_search(folder, tmp_path, run, monkeypatch):  # noqa: F811
+def test_minutes_limit_a_search(folder, tmp_path, run, monkeypatch):
     seen = []
 
     def fitted(self, X, y):
@@ -113,7 +92,7 @@ def test_minutes_limit_a_search(folder, tmp_path, run, monkeypatch):  # noqa: F8
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_tune_goes_on(how, folder, tmp_path, run):  # noqa: F811
+def test_an_interrupted_tune_resumes(how, folder, tmp_path, run):
     """The process is stopped in its third trial, which waits for that."""
     code = (
         # a shell starts what runs in the background with interruptions ignored
@@ -136,9 +115,9 @@ def test_an_interrupted_tune_goes_on(how, folder, tmp_path, run):  # noqa: F811
     )
     assert process.stdout.readline() == "waiting\n"
     process.send_signal(how)
-    _, complaint = process.communicate()
+    _, errors = process.communicate()
     if how == signal.SIGINT:
-        assert (process.returncode, complaint) == (130, "diffgbm: interrupted\n")
+        assert (process.returncode, errors) == (130, "diffgbm: interrupted\n")
     assert [p.name for p in tmp_path.iterdir()] == ["s.db"]
     assert run(*words, *storage) == (0, "", "")
     with open_study(tmp_path / "s.db", "diffgbm-flow") as study:
@@ -150,17 +129,17 @@ def test_an_interrupted_tune_goes_on(how, folder, tmp_path, run):  # noqa: F811
 
 
 @pytest.mark.filterwarnings("always::diffgbm._util.errors.DiffGBMWarning")
-def test_a_warning_of_many_trials_is_one_line(tmp_path, run):  # noqa: F811
+def test_a_warning_of_many_trials_is_one_line(tmp_path, run):
     houses(70).to_csv(tmp_path / "few.csv", index=False)
     words = (*COMMON, *SETTINGS, "--space", "flow", "--trials", 3, "-o", tmp_path / "m.dgbm")
-    code, _, complaint = run("tune", tmp_path / "few.csv", *words)
+    code, _, errors = run("tune", tmp_path / "few.csv", *words)
     assert code == 0
     # the trials learn from 58 rows, the model from all
-    assert re.fullmatch(r"diffgbm: warning: .* got 58: .*\ndiffgbm: warning: .* got 70: .*\n", complaint)
+    assert re.fullmatch(r"diffgbm: warning: .* got 58: .*\ndiffgbm: warning: .* got 70: .*\n", errors)
 
 
 @pytest.mark.parametrize("old", [None, b"what was there"])
-def test_a_tuned_model_appears_whole_or_not_at_all(old, folder, tmp_path, run, monkeypatch):  # noqa: F811
+def test_a_tuned_model_appears_whole_or_not_at_all(old, folder, tmp_path, run, monkeypatch):
     out = tmp_path / "m.dgbm"
     if old:
         out.write_bytes(old)
@@ -169,21 +148,21 @@ def test_a_tuned_model_appears_whole_or_not_at_all(old, folder, tmp_path, run, m
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("diffgbm._util.atomic_files.os.replace", full)
-    code, said, complaint = run("tune", folder / "houses.csv", *TUNE, "--trials", 1, "-o", out)
-    assert (code, said) == (2, "")
-    assert re.fullmatch(r"diffgbm: .*No space left on device\n", complaint)
+    code, printed, errors = run("tune", folder / "houses.csv", *TUNE, "--trials", 1, "-o", out)
+    assert (code, printed) == (2, "")
+    assert re.fullmatch(r"diffgbm: .*No space left on device\n", errors)
     assert [p.read_bytes() for p in tmp_path.iterdir()] == ([old] if old else [])
 
 
-def test_a_search_of_another_table_is_not_gone_on_with(folder, tmp_path, run):  # noqa: F811
+def test_a_search_of_another_table_is_not_resumed(folder, tmp_path, run):
     words = (*TUNE, "--trials", 1, "-q", "-o", tmp_path / "m.dgbm", "--storage", tmp_path / "s.db")
     assert run("tune", folder / "houses.csv", *words) == (0, "", "")
-    code, _, complaint = run("tune", folder / "test.csv", *words)
+    code, _, errors = run("tune", folder / "test.csv", *words)
     assert code == 2
-    assert re.search(r"^diffgbm: The study 'diffgbm-flow' was begun with another table: .*\n$", complaint)
+    assert re.search(r"^diffgbm: The study 'diffgbm-flow' was begun with another table: .*\n$", errors)
 
 
-def test_without_optuna_tune_says_what_to_install(folder, tmp_path):  # noqa: F811
+def test_without_optuna_the_error_says_what_to_install(folder, tmp_path):
     code = "import sys; sys.modules['optuna'] = None; from diffgbm.cli.entry import main; main()"
     words = ["tune", folder / "houses.csv", *TUNE, "-o", tmp_path / "m.dgbm"]
     done = subprocess.run([sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=False)
@@ -193,12 +172,9 @@ def test_without_optuna_tune_says_what_to_install(folder, tmp_path):  # noqa: F8
     )
 
 
-# presets, and the other kinds of model
-
-
 @pytest.fixture(scope="module")
 def automatic(tmp_path_factory):
-    """A model that ``fit --preset`` wrote, through the installed command, and what it said."""
+    """A model that ``fit --preset`` wrote, through the installed command, and what it printed."""
     path = tmp_path_factory.mktemp("automatic")
     houses().to_csv(path / "houses.csv", index=False)
     words = ("fit", "houses.csv", *COMMON, "--preset", "fast", "--time-limit", 3, "-o", "auto.dgbm", "--json")
@@ -207,7 +183,7 @@ def automatic(tmp_path_factory):
     return path / "auto.dgbm", json.loads(done.stdout)
 
 
-def test_a_preset_fits_the_best_model_in_time(automatic):
+def test_a_preset_fits_an_automatic_model(automatic):
     path, found = automatic
     loaded = diffgbm.load(path)
     assert isinstance(loaded, diffgbm.AutoDiffGBM)
@@ -220,7 +196,7 @@ def test_a_preset_fits_the_best_model_in_time(automatic):
 
 
 def conformal(path) -> None:
-    """Write a calibrated model whose promised intervals are not those of its laws."""
+    """Write a calibrated model whose intervals are not those of its distributions."""
     base = DiffGBM.flow(**{**SMALL, "n_estimators": 60}, residualize="off", seed=0, n_jobs=1)
     diffgbm.ConformalDiffGBM(base, calibration_size=0.4, seed=0).fit(rows(houses()), houses()["price"]).save(path)
 
@@ -237,15 +213,15 @@ def other(request, automatic, tmp_path):
     return path, model
 
 
-def test_every_kind_of_model_is_predicted_with(other, folder, tmp_path, run, monkeypatch):  # noqa: F811
+def test_every_kind_of_model_predicts(other, folder, tmp_path, run, monkeypatch):
     path, model = other
     words = ("--mean", "--interval", 0.9, "--quantiles", ".2,.8", "--prob-below", 500, "--keep", "id", "--jobs", 1)
     X = rows(houses(40, 1))
     distribution = model.predict_distribution(X)
-    for piece in (4_000_000, 256 * 7):
-        monkeypatch.setattr(output, "NUMBERS_AT_ONCE", piece)
-        code, _, complaint = run("predict", path, folder / "tomorrow.csv", "-o", tmp_path / "o.parquet", *words)
-        assert (code, complaint) == (0, "")
+    for numbers in (4_000_000, 256 * 7):
+        monkeypatch.setattr(output, "NUMBERS_AT_ONCE", numbers)
+        code, _, errors = run("predict", path, folder / "tomorrow.csv", "-o", tmp_path / "o.parquet", *words)
+        assert (code, errors) == (0, "")
         found = read(tmp_path / "o.parquet")
         np.testing.assert_array_equal(found["mean"], distribution.mean())
         np.testing.assert_array_equal(found[["lower", "upper"]], model.predict_interval(X, 0.9))
@@ -255,10 +231,10 @@ def test_every_kind_of_model_is_predicted_with(other, folder, tmp_path, run, mon
         assert not np.allclose(found[["lower", "upper"]], distribution.interval(0.9))
 
 
-def test_every_kind_of_model_is_sampled(other, folder, tmp_path, run, monkeypatch):  # noqa: F811
+def test_every_kind_of_model_is_sampled(other, folder, tmp_path, run, monkeypatch):
     path, model = other
-    for name, piece in (("whole", 4_000_000), ("pieces", 3 * 7)):
-        monkeypatch.setattr(output, "NUMBERS_AT_ONCE", piece)
+    for name, numbers in (("whole", 4_000_000), ("pieces", 3 * 7)):
+        monkeypatch.setattr(output, "NUMBERS_AT_ONCE", numbers)
         words = ("-n", 3, "--seed", 2, "--jobs", 1, "-o", tmp_path / f"{name}.parquet")
         assert run("sample", path, folder / "tomorrow.csv", *words)[0] == 0
     X = rows(houses(40, 1))
@@ -268,13 +244,13 @@ def test_every_kind_of_model_is_sampled(other, folder, tmp_path, run, monkeypatc
     np.testing.assert_array_equal(read(tmp_path / "pieces.parquet").T, expected)
 
 
-def test_every_kind_of_model_is_evaluated_and_inspected(other, folder, run):  # noqa: F811
+def test_every_kind_of_model_is_evaluated_and_inspected(other, folder, run):
     path, model = other
-    code, said, complaint = run("evaluate", path, folder / "test.csv", "--json", "--jobs", 1)
-    assert (code, complaint) == (0, "")
+    code, printed, errors = run("evaluate", path, folder / "test.csv", "--json", "--jobs", 1)
+    assert (code, errors) == (0, "")
     table = houses(60, 2)
     X, y = rows(table), table["price"].to_numpy()
-    scores = json.loads(said)["targets"]["price"]
+    scores = json.loads(printed)["targets"]["price"]
     np.testing.assert_allclose(scores["crps"], model.crps(X, y).mean())
     ends = np.asarray(model.predict_interval(X, 0.9))
     np.testing.assert_allclose(scores["coverage_0.9"], np.mean((y >= ends[:, 0]) & (y <= ends[:, 1])))

@@ -41,3 +41,25 @@ def test_the_papers_rows_are_named_recipes():
 def test_an_unknown_recipe_lists_the_known_ones():
     with pytest.raises(ValueError, match=r"recipe must be one of 'published', .*; got 'flo'. Did you mean 'flow'"):
         DiffGBM.from_recipe("flo")
+
+
+RELEASED = [
+    *("n_repeats", "n_estimators", "early_stopping_rounds", "eval_percent", "num_leaves", "max_depth"),
+    *("learning_rate", "max_bin", "subsample_for_bin", "min_child_samples", "subsample", "subsample_freq", "n_jobs"),
+    *("sde_name", "sde_initialize_from_data", "sde_hyperparam_min", "sde_hyperparam_max", "training_objective"),
+    *("flow_path", "score_parameterization", "noise_features", "edm_sigma_data", "loss_weighting", "min_snr_gamma"),
+    *("t_sampling", "uniform_endpoint_fraction", "log_sigma_p_mean", "log_sigma_p_std", "residualize"),
+    *("residualize_k_folds", "seed", "verbose", "extra_lightgbm_params", "extra_residualizer_params"),
+]
+"""Arguments of the released package, in their order."""
+
+
+def test_the_released_arguments_come_first():
+    assert list(inspect.signature(DiffGBM).parameters)[: len(RELEASED)] == RELEASED
+
+
+def test_a_subclass_gets_its_own_class():
+    class Mine(DiffGBM):
+        pass
+
+    assert type(Mine.flow()) is Mine

@@ -16,6 +16,7 @@ from diffgbm.estimators.calibration import (
     mixture,
     recalibrated,
 )
+from tests.estimators.wrong_model import Wrong, plain
 
 
 def uniform(scales) -> PredictiveDistribution:
@@ -94,3 +95,57 @@ def test_a_mixture_has_all_points():
     mixed = mixture([uniform([1.0, 2.0]), uniform([3.0, 2.0])])
     np.testing.assert_allclose(mixed.mean(), [1.0, 1.0], rtol=1e-4)
     np.testing.assert_allclose(mixed.cdf(np.array([1.0, 1.0])), [0.5 + 1 / 6, 0.5], atol=0.01)
+
+
+def test_offset_by_hand():
+    scores = np.array([5.0, 1.0, 3.0, 2.0, 4.0])
+    assert conformal_offset(scores, 0.5) == 3.0  # ceil(6 * 0.5) = 3rd smallest
+    assert conformal_offset(scores, 0.51) == 4.0
+    assert conformal_offset(scores, 5.0 / 6.0) == 5.0
+    assert conformal_offset(np.arange(9.0), 0.9) == 8.0  # 10 * 0.9 is 9, in spite of rounding
+    assert conformal_offset(np.arange(19.0), 0.95) == 18.0
+
+
+@pytest.mark.parametrize(("coverage", "enough"), [(0.5, 1), (0.8, 4), (0.9, 9), (0.95, 19), (0.99, 99)])
+def test_too_few_calibration_rows_say_how_many_are_needed(coverage, enough):
+    conformal_offset(np.arange(float(enough)), coverage)
+    with pytest.raises(
+        ValueError, match=rf"coverage={coverage} needs at least {enough} calibration rows; there are {enough - 1}"
+    ):
+        conformal_offset(np.arange(enough - 1.0), coverage)
+
+
+def test_recalibration_leaves_a_calibrated_distribution_alone():
+    rng = np.random.default_rng(0)
+    X, y = plain(4000, rng)
+    right = Wrong(1.0).fit(X, y)
+    model = ConformalDiffGBM(right, recalibrate=True).calibrate(X, y)
+    distribution, same = right.predict_distribution(X[:50]), model.predict_distribution(X[:50])
+    q = np.linspace(0.05, 0.95, 19)
+    np.testing.assert_allclose(distribution.cdf(same.quantile(q)), np.tile(q, (50, 1)), atol=0.03)
+    even = (np.arange(1000) + 0.5) / 1000
+    np.testing.assert_allclose(recalibrated(distribution, even).levels, distribution.levels, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 4, 20, 500])
+def test_recalibrated_quantiles_never_cross(n):
+    rng = np.random.default_rng(n)
+    distribution = Wrong().fit(*plain(50, rng)).predict_distribution(plain(30, rng)[0])
+    for pits in (rng.uniform(size=n), np.zeros(n), np.ones(n), np.full(n, 0.4), rng.beta(0.2, 0.2, n)):
+        corrected = recalibrated(distribution, pits)
+        assert np.all(np.diff(corrected.levels) > 0.0)
+        assert corrected.levels[0] > 0.0
+        assert corrected.levels[-1] < 1.0
+        assert np.all(np.diff(corrected.quantile(np.linspace(0.0, 1.0, 101))) >= 0.0)
+        np.testing.assert_array_equal(corrected.cdf([[-np.inf, np.inf]]), np.tile([0.0, 1.0], (30, 1)))
+
+
+def test_folds_are_combined_by_cv_plus():
+    rng = np.random.default_rng(0)
+    scores = [rng.normal(size=6), rng.normal(size=5)]
+    ends = [np.sort(rng.normal(size=(4, 2)), axis=1) for _ in scores]
+    found = conformal_intervals(scores, ends, 0.8, "")
+    for i in range(4):
+        low = np.sort(np.concatenate([e[i, 0] - s for e, s in zip(ends, scores, strict=True)]))
+        high = np.sort(np.concatenate([e[i, 1] + s for e, s in zip(ends, scores, strict=True)]))
+        np.testing.assert_allclose(found[i], [low[11 - 10], high[10 - 1]])  # ceil(12 * 0.8) = 10

@@ -1,6 +1,4 @@
-"""Intervals keep their promise over repeated draws; recalibrated laws have uniform PITs."""
-
-from __future__ import annotations
+"""Conformal intervals attain nominal coverage over repeated draws; recalibrated distributions have uniform PITs."""
 
 import pickle
 
@@ -8,56 +6,19 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy import stats
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from diffgbm import ConformalDiffGBM, PredictiveDistribution, metrics
-from diffgbm.estimators.calibration import conformal_offset, recalibrated
+from diffgbm.estimators.calibration import conformal_offset
 from tests.conftest import tiny, toy
+from tests.estimators.wrong_model import Wrong, Z, draw, plain
 
-Z = stats.norm.ppf((np.arange(64) + 0.5) / 64)
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 
 
-class Wrong(BaseEstimator):
-    """A normal law around the mean of the training rows whose spread is ``factor`` times the truth.
-
-    The truth is ``y = x + (0.5 + x) e`` for the first column ``x`` of X.
-    """
-
-    def __init__(self, factor=1.0, bias=0.0):
-        self.factor = factor
-        self.bias = bias
-
-    def fit(self, X, y, sample_weight=None):
-        first = self._first(X)
-        self.shift_ = float(np.average(np.asarray(y) - first, weights=sample_weight))
-        return self
-
-    def predict_distribution(self, X, **options):
-        first = self._first(X)
-        points = (first + self.shift_ + self.bias)[:, None] + self.factor * (0.5 + first)[:, None] * Z
-        index = X.index if isinstance(X, pd.DataFrame) else None
-        return PredictiveDistribution.from_points(points, "price", index)
-
-    @staticmethod
-    def _first(X):
-        return np.asarray(X["x"] if hasattr(X, "columns") else X[:, 0], dtype=np.float64)
-
-
-def draw(n, rng):
-    """First column: what moves the law; second: a group 0, 1, 2 whose noise is 1, 2 and 4 times as large."""
-    x, group = rng.uniform(size=n), rng.integers(0, 3, n)
-    y = x + (0.5 + x) * 2.0**group * rng.standard_normal(n)
-    return np.column_stack([x, group]), y
-
-
-def plain(n, rng):
-    x = rng.uniform(size=n)
-    return x[:, None], x + (0.5 + x) * rng.standard_normal(n)
-
-
 REPEATS = 200
+
+
 N_TEST = 20
 
 
@@ -89,9 +50,6 @@ def repeat(make, sample, n, by=None, factor=0.5, **params):
 
 def fitted(model, X, y):
     return model.fit(X, y)
-
-
-# the guarantee
 
 
 @pytest.mark.parametrize("factor", [0.3, 3.0])
@@ -155,7 +113,7 @@ def test_without_groups_a_category_is_not():
 
 @pytest.mark.parametrize("column", ["interquartile_range", 0])
 def test_a_number_is_covered_in_each_of_its_groups(column):
-    """The law's spread does not follow the noise here: it must be corrected by group."""
+    """The predicted scale does not follow the noise here: it must be corrected by group."""
 
     def steep(n, rng):
         x = rng.uniform(size=n)
@@ -169,29 +127,8 @@ def test_a_number_is_covered_in_each_of_its_groups(column):
     for c, by_group in covered.items():
         assert set(by_group) == {0, 1, 2}
         for hits in by_group.values():
-            spread = band(c, 60, n_test=len(hits) / REPEATS)
-            assert c - spread <= hits.mean() <= c + 1.0 / 60 + spread
-
-
-# how intervals are made
-
-
-def test_offset_by_hand():
-    scores = np.array([5.0, 1.0, 3.0, 2.0, 4.0])
-    assert conformal_offset(scores, 0.5) == 3.0  # ceil(6 * 0.5) = 3rd smallest
-    assert conformal_offset(scores, 0.51) == 4.0
-    assert conformal_offset(scores, 5.0 / 6.0) == 5.0
-    assert conformal_offset(np.arange(9.0), 0.9) == 8.0  # 10 * 0.9 is 9, in spite of rounding
-    assert conformal_offset(np.arange(19.0), 0.95) == 18.0
-
-
-@pytest.mark.parametrize(("coverage", "enough"), [(0.5, 1), (0.8, 4), (0.9, 9), (0.95, 19), (0.99, 99)])
-def test_too_few_calibration_rows_say_how_many_are_needed(coverage, enough):
-    conformal_offset(np.arange(float(enough)), coverage)
-    with pytest.raises(
-        ValueError, match=rf"coverage={coverage} needs at least {enough} calibration rows; there are {enough - 1}"
-    ):
-        conformal_offset(np.arange(enough - 1.0), coverage)
+            width = band(c, 60, n_test=len(hits) / REPEATS)
+            assert c - width <= hits.mean() <= c + 1.0 / 60 + width
 
 
 def test_too_few_rows_in_a_group():
@@ -231,8 +168,8 @@ def test_cv_plus_by_brute_force():
 
 
 @pytest.mark.parametrize("method", ["split", "cv"])
-def test_a_narrowed_interval_never_turns_around(method):
-    """A law far too wide is narrowed by an amount that is more than the width of its narrowest rows."""
+def test_the_ends_of_a_narrowed_interval_never_swap(method):
+    """A distribution far too wide is narrowed by more than the width of its narrowest rows."""
     rng = np.random.default_rng(0)
     x = np.where(rng.uniform(size=200) < 0.1, 0.0, 1.0)
     X, y = x[:, None], x + 0.01 * rng.standard_normal(200)
@@ -258,9 +195,6 @@ def test_intervals_are_nested_and_repeat():
         np.testing.assert_array_equal(clone(make).fit(X, y).predict_interval(X, 0.95), wide)
 
 
-# recalibration
-
-
 def test_recalibration_makes_the_pit_uniform():
     rng = np.random.default_rng(0)
     X, y = plain(2000, rng)
@@ -270,39 +204,14 @@ def test_recalibration_makes_the_pit_uniform():
         model = ConformalDiffGBM(wrong, recalibrate=True).calibrate(X, y)
         before, after = wrong.predict_distribution(X_new), model.predict_distribution(X_new)
         assert metrics.pit_ks(before, y_new).statistic > 0.08
-        # as uniform as two samples of 2000 allow, and what lies beyond the points of a law that is too narrow
+        # as uniform as two samples of 2000 allow, and what lies beyond the points of a distribution that is too narrow
         beyond = max(np.mean(before.pit(y_new) == 0.0), np.mean(before.pit(y_new) == 1.0))
         assert metrics.pit_ks(after, y_new).statistic < 1.63 * np.sqrt(2.0 / 2000) + beyond
         assert metrics.coverage_error(after, y_new, 0.8) < metrics.coverage_error(before, y_new, 0.8)
         assert after.crps(y_new).mean() < before.crps(y_new).mean()
 
 
-def test_recalibration_leaves_a_calibrated_distribution_alone():
-    rng = np.random.default_rng(0)
-    X, y = plain(4000, rng)
-    right = Wrong(1.0).fit(X, y)
-    model = ConformalDiffGBM(right, recalibrate=True).calibrate(X, y)
-    distribution, same = right.predict_distribution(X[:50]), model.predict_distribution(X[:50])
-    q = np.linspace(0.05, 0.95, 19)
-    np.testing.assert_allclose(distribution.cdf(same.quantile(q)), np.tile(q, (50, 1)), atol=0.03)
-    even = (np.arange(1000) + 0.5) / 1000
-    np.testing.assert_allclose(recalibrated(distribution, even).levels, distribution.levels, atol=1e-9)
-
-
-@pytest.mark.parametrize("n", [1, 4, 20, 500])
-def test_recalibrated_quantiles_never_cross(n):
-    rng = np.random.default_rng(n)
-    distribution = Wrong().fit(*plain(50, rng)).predict_distribution(plain(30, rng)[0])
-    for pits in (rng.uniform(size=n), np.zeros(n), np.ones(n), np.full(n, 0.4), rng.beta(0.2, 0.2, n)):
-        corrected = recalibrated(distribution, pits)
-        assert np.all(np.diff(corrected.levels) > 0.0)
-        assert corrected.levels[0] > 0.0
-        assert corrected.levels[-1] < 1.0
-        assert np.all(np.diff(corrected.quantile(np.linspace(0.0, 1.0, 101))) >= 0.0)
-        np.testing.assert_array_equal(corrected.cdf([[-np.inf, np.inf]]), np.tile([0.0, 1.0], (30, 1)))
-
-
-def test_everything_follows_the_recalibrated_distribution():
+def test_all_predictions_follow_the_recalibrated_distribution():
     X, y = plain(500, np.random.default_rng(0))
     for method in ("split", "cv"):
         model = ConformalDiffGBM(Wrong(2.0), method=method, recalibrate=True, seed=0).fit(X, y)
@@ -326,12 +235,9 @@ def test_the_distribution_of_folds_is_their_mixture():
     np.testing.assert_allclose(distribution.mean(), np.mean([f.mean() for f in folds], axis=0), atol=0.02)
 
 
-# tables, groups and errors
-
-
 @pytest.fixture
 def tables():
-    """Rows with a label of their own, a category and a number, in pandas and polars."""
+    """Rows with labels, a category and a number, in pandas and polars."""
     X, y = draw(300, np.random.default_rng(0))
     shop = np.array(["east", "north", "west"])[X[:, 1].astype(int)]
     pandas = pd.DataFrame({"x": X[:, 0], "shop": shop}, index=pd.Index(range(1000, 1300), name="id"))
@@ -374,33 +280,33 @@ def test_a_rare_category_is_known_if_any_fold_has_seen_it(tables):
 
 def test_missing_values_are_a_group(tables):
     pandas, polars, y = tables
-    holes = np.arange(300) % 4 == 0
-    shop = pandas["shop"].mask(holes)
-    for column in (shop, shop.astype("category"), shop.astype("string"), shop.where(~holes, None).astype(object)):
+    missing = np.arange(300) % 4 == 0
+    shop = pandas["shop"].mask(missing)
+    for column in (shop, shop.astype("category"), shop.astype("string"), shop.where(~missing, None).astype(object)):
         frame = pandas.assign(shop=column)
         model = ConformalDiffGBM(Wrong(), groups="shop", seed=0).fit(frame, y)
         assert len(np.unique(np.concatenate(model.group_))) == 4
         again = pickle.loads(pickle.dumps(model))
         assert np.isfinite(again.predict_interval(frame, 0.8).to_numpy()).all()
-    number = pandas.assign(extra=np.where(holes, np.nan, np.arange(300.0)))
+    number = pandas.assign(extra=np.where(missing, np.nan, np.arange(300.0)))
     model = ConformalDiffGBM(Wrong(), groups="extra", n_groups=3, seed=0).fit(number, y)
     assert len(np.unique(np.concatenate(model.group_))) == 4
     assert np.isfinite(model.predict_interval(number, 0.8).to_numpy()).all()
     gaps = polars.with_columns(
-        pl.Series("shop", [None if hole else s for s, hole in zip(polars["shop"], holes, strict=True)])
+        pl.Series("shop", [None if absent else s for s, absent in zip(polars["shop"], missing, strict=True)])
     )
     model = ConformalDiffGBM(Wrong(), groups="shop", seed=0).fit(gaps, y)
     assert len(np.unique(np.concatenate(model.group_))) == 4
 
 
-def test_a_category_never_seen(tables):
+def test_an_unknown_category_is_refused(tables):
     pandas, _, y = tables
     model = ConformalDiffGBM(Wrong(), groups="shop", seed=0).fit(pandas, y)
     with pytest.raises(ValueError, match="'shop' has values that no calibration row has"):
         model.predict_interval(pandas.assign(shop="south"))
 
 
-def test_weights_go_with_their_rows():
+def test_weights_stay_with_their_rows():
     X, y = plain(80, np.random.default_rng(0))
     weight = np.where(np.arange(80) < 40, 1.0, 0.0)
     for method in ("split", "cv"):
@@ -438,9 +344,9 @@ def test_errors():
     for column in ("nowhere", 7):
         with pytest.raises(ValueError, match="is not a column of X"):
             ConformalDiffGBM(Wrong(), groups=column).fit(X, y)
-    for ask in ("predict_interval", "predict", "predict_distribution"):
+    for method in ("predict_interval", "predict", "predict_distribution"):
         with pytest.raises(Exception, match="not fitted"):
-            getattr(ConformalDiffGBM(Wrong()), ask)(X)
+            getattr(ConformalDiffGBM(Wrong()), method)(X)
     with pytest.raises(Exception, match="not fitted"):
         ConformalDiffGBM(Wrong()).calibrate(X, y)
     with pytest.raises(ValueError, match="coverage"):
@@ -453,9 +359,6 @@ def test_several_responses_are_refused(two_responses):
         ConformalDiffGBM(two_responses).calibrate(X, y)
     with pytest.raises(ValueError, match="calibrates one response"):
         ConformalDiffGBM(tiny()).fit(X, y)
-
-
-# with the real thing
 
 
 @pytest.mark.parametrize(("method", "recipe"), [("split", "flow"), ("cv", "default")])
@@ -480,3 +383,46 @@ def test_diffgbm_end_to_end(method, recipe):
     assert np.all(np.diff(model.predict_quantiles(frame, np.linspace(0.01, 0.99, 25)).to_numpy(), axis=1) >= 0.0)
     np.testing.assert_array_equal(model.predict_interval(frame, 0.9).to_numpy(), interval.to_numpy())
     assert -1.0 < model.score(frame, y_new) <= 1.0
+
+
+# what all estimators have
+
+
+@pytest.mark.parametrize("method", ["split", "cv"])
+def test_samples_are_drawn_from_the_predictive_distribution(method):
+    X, y = plain(60, np.random.default_rng(0))
+    model = ConformalDiffGBM(Wrong(), method=method, recalibrate=True, seed=0).fit(X, y)
+    samples = model.sample(X, 7, seed=3)
+    assert samples.shape == (7, 60)
+    np.testing.assert_array_equal(samples, model.predict_distribution(X).sample(7, seed=3))
+    np.testing.assert_array_equal(model.sample(X[20:], 7, seed=3, first_row=20), samples[:, 20:])
+    with pytest.raises(ValueError, match="n_samples"):
+        model.sample(X, 0)
+
+
+def test_columns_are_those_of_the_calibrated_model():
+    X, y = toy()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = ConformalDiffGBM(tiny(), seed=0).fit(frame, y)
+    assert model.n_features_in_ == 3
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    model.fit(X, y)
+    assert model.n_features_in_ == 3
+    assert not hasattr(model, "feature_names_in_")
+    assert not hasattr(ConformalDiffGBM(Wrong(), seed=0).fit(X, y), "n_features_in_")
+
+
+def test_facts_of_a_calibrated_model():
+    X, y = toy()
+    model = ConformalDiffGBM(tiny(residualize="off"), method="cv", cv=2, seed=0).fit(X, y)
+    assert len(model.fitted_models()) == 2
+    assert model.response_names() == ("y",)
+    np.testing.assert_array_equal(np.sort(model.calibration_responses()), np.sort(y))
+    facts = model.describe()
+    assert facts["model"] == "ConformalDiffGBM"
+    assert facts["calibrated"] == "cv, on 120 rows"
+    assert facts["trees"] == [15, 15]
+    assert [part.n_jobs for part in model.set_threads(2).models_] == [2, 2]
+    distribution = model.predict_distribution(X)
+    np.testing.assert_array_equal(model.interval_of(distribution, X, 0.8), model.predict_interval(X, 0.8))
+    assert not np.allclose(model.interval_of(distribution, X, 0.8), distribution.interval(0.8))

@@ -25,7 +25,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
 
 from diffgbm._util.errors import check_count, known
-from diffgbm._util.types import Array
+from diffgbm._util.types import Array, Integers
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.records import find_records
 from diffgbm.data.response import read_response
@@ -137,10 +137,7 @@ class ConformalDiffGBM(DistributionalRegressor):
         base = DiffGBM() if self.estimator is None else self.estimator
         seed = int(np.random.SeedSequence(self.seed).generate_state(1)[0] >> 1)
         n_rows = _num_samples(X)
-        _, matrix = FeatureTable.learn(X, fit_params.get("cat_idx"), type(self).__name__)
-        observed = read_response(y)[1].reshape(-1, 1)
-        # copies of a row must not calibrate the model that learned from the other copies
-        records = find_records(matrix, observed, getattr(base, "repeats", "auto")).labels
+        records = self._records(base, X, y, fit_params.get("cat_idx"))
         if known("method", self.method, METHODS) == "split":
             splits = [holdout(n_rows, self.calibration_size, seed, records)]
         else:
@@ -153,6 +150,14 @@ class ConformalDiffGBM(DistributionalRegressor):
             models.append(model)
             parts.append((_safe_indexing(X, held_out), _safe_indexing(y, held_out)))
         return self._calibrate(models, parts)
+
+    def _records(self, base: Any, X: Any, y: Any, cat_idx: Any) -> Integers | None:
+        """Label rows that stay together: copies must not calibrate the model that was fitted to the other copies."""
+        if not isinstance(base, DistributionalRegressor):  # other estimators may read tables that we cannot
+            return None
+        _, matrix = FeatureTable.learn(X, cat_idx, type(self).__name__)
+        observed = read_response(y)[1].reshape(-1, 1)
+        return find_records(matrix, observed, getattr(base, "repeats", "auto")).labels
 
     def calibrate(self, X: Any, y: Any) -> ConformalDiffGBM:
         """Calibrate an estimator that is already fitted, on rows that it has not seen."""
