@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from diffgbm import ConformalDiffGBM
 from diffgbm.distributions import PredictiveDistribution
 from diffgbm.estimators.calibration import (
     INTERQUARTILE_RANGE,
