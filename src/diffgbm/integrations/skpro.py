@@ -1,6 +1,6 @@
-"""The adapter for skpro: the same models behind its interface, where ``predict_proba`` returns a distribution object.
+"""The skpro adapter: the estimators of the library as skpro regressors, whose ``predict_proba`` returns a distribution.
 
-This module needs skpro (``pip install "diffgbm[skpro]"``); nothing else in the library imports it.
+This module needs skpro (``pip install "diffgbm[skpro]"``); no other module imports it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _Base: Any = need("skpro.regression.base").BaseProbaRegressor
 class DiffGBMRegressor(_Base):
     """Use this to put an estimator of this library into skpro.
 
-    Quantiles, intervals, means and variances are those of the predictive law, exact. ``predict_proba`` gives its points
-    as an skpro ``Empirical`` distribution: equally likely, evenly spread in probability, joint for several responses.
+    Quantiles, intervals, means and variances are exactly those of the predictive distribution. ``predict_proba`` returns
+    its points as an skpro ``Empirical`` distribution: equally likely, and joint for several responses.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class DiffGBMRegressor(_Base):
 
     def _fit(self, X: Any, y: Any) -> DiffGBMRegressor:
         self._y_columns = y.columns
-        # one response is given as a vector: scalar laws are exact, joint ones are points
+        # one response is passed as a vector: its distribution is exact, a joint one is a set of points
         response = y.iloc[:, 0].to_numpy() if y.shape[1] == 1 else y.to_numpy()
         base = DiffGBM() if self.estimator is None else self.estimator
         self.estimator_ = clone(base).fit(_named(X), response)
@@ -76,7 +76,7 @@ class DiffGBMRegressor(_Base):
         return distribution
 
     def _frame(self, values: Array, index: Any, columns: Any = None) -> Any:
-        """Return values (n, ...) as a frame; the responses' names are its columns if no others are given."""
+        """Return values (n, ...) as a frame; its columns are the names of the responses by default."""
         flat = np.reshape(values, (len(values), -1))
         return need("pandas").DataFrame(flat, index=index, columns=self._y_columns if columns is None else columns)
 
@@ -92,7 +92,7 @@ class DiffGBMRegressor(_Base):
 
     def _predict_interval(self, X: Any, coverage: Sequence[float]) -> Any:
         if len(self._y_columns) == 1:
-            # the estimator's own intervals: conformal ones are not quantiles of its law
+            # from the estimator: conformal intervals are not quantiles of its distribution
             ends = [np.asarray(self.estimator_.predict_interval(_named(X), c)) for c in coverage]
         else:
             distribution = self._distribution(X)
@@ -105,12 +105,12 @@ class DiffGBMRegressor(_Base):
         points = self._distribution(X).equally_likely_points()
         n, m, d = points.shape
         labels = pandas.MultiIndex.from_product([range(m), X.index], names=["sample", "row"])
-        spread = pandas.DataFrame(points.swapaxes(0, 1).reshape(m * n, d), index=labels, columns=self._y_columns)
-        return distributions.Empirical(spl=spread, index=X.index, columns=self._y_columns)
+        samples = pandas.DataFrame(points.swapaxes(0, 1).reshape(m * n, d), index=labels, columns=self._y_columns)
+        return distributions.Empirical(spl=samples, index=X.index, columns=self._y_columns)
 
     @classmethod
     def get_test_params(cls, parameter_set: str = "default") -> list[dict[str, Any]]:
-        """Return small settings for skpro's own checks."""
+        """Return small settings for the checks of skpro."""
         small: dict[str, Any] = {"n_repeats": 2, "n_estimators": 5, "num_leaves": 4, "seed": 0, "n_jobs": 1}
         return [
             {"estimator": DiffGBM.flow(residualize="off", **small)},
@@ -119,5 +119,5 @@ class DiffGBMRegressor(_Base):
 
 
 def _named(X: Any) -> Any:
-    """Name the columns by text, as scikit-learn wants them; skpro numbers those of arrays."""
+    """Convert the column names to text, as scikit-learn requires; skpro numbers the columns of arrays."""
     return X.set_axis([str(name) for name in X.columns], axis=1)
