@@ -6,8 +6,17 @@ import pytest
 import diffgbm
 from diffgbm import AutoDiffGBM, ConformalDiffGBM, DiffGBM, ModelFileError, load
 from tests.conftest import TINY, tiny, toy
-from tests.persistence.altered_files import array_at, changed, position, refused, set_at, wrong_values
-from tests.persistence.fixture_models import automatic
+from tests.persistence.altered_files import (
+    altered,
+    array_at,
+    changed,
+    object_of,
+    position,
+    refused,
+    set_at,
+    wrong_values,
+)
+from tests.persistence.fixture_models import automatic, path_of, rows_of
 from tests.persistence.saved_models import same, table
 
 
@@ -136,6 +145,15 @@ WRONG = {
         ("conformal:params.estimator", [1]),
     ],
 }
+
+
+def test_a_file_that_is_older_than_an_argument_gets_its_default(tmp_path):
+    def change(manifest, entries):
+        del object_of(manifest, "diffgbm")["params"]["repeats"]
+
+    older, model = load(altered(path_of("first_stage"), change, tmp_path)), load(path_of("first_stage"))
+    assert older.get_params() == model.get_params()
+    same(older, model, rows_of("first_stage"))
 
 
 @wrong_values(WRONG)

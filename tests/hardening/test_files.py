@@ -236,6 +236,7 @@ def test_a_directory_that_claims_more_than_four_gigabytes_is_refused(tmp_path):
     assert "claims to hold 1,099,511,627,776 bytes" in words
 
 
+@pytest.mark.filterwarnings("ignore::diffgbm._util.errors.DiffGBMWarning")
 @pytest.mark.parametrize("seed", range(4))
 def test_mutated_model_files_are_refused_or_used(seed, tmp_path):
     """A few mutations of the fuzzer, in order: ``python -m reliability fuzz-model`` tries thousands."""

@@ -33,7 +33,7 @@ def test_regressors_among_the_arguments_round_trip(tmp_path):
 
 WRONG = {
     "first_stage": [
-        ("diffgbm:params", [None, [], 3, "x", {}]),
+        ("diffgbm:params", [None, [], 3, "x"]),
         ("diffgbm:tuples", [None, ["seed"], ["nothing"], [3]]),
         ("diffgbm:regressors", [None, {"seed": "x"}, {"residualize": "arrays/0.npy"}, {"residualize": 3}]),
     ],

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from diffgbm._util.errors import check_count
@@ -16,10 +17,12 @@ from diffgbm.dask.fitting import fit_on_cluster
 from diffgbm.dask.lazy import DaskDistribution, MethodCall, RemoteModel
 from diffgbm.dask.partitions import is_array, is_frame
 from diffgbm.distributions import IntervalKind
+from diffgbm.estimators.arguments import DiffGBMArguments
 from diffgbm.estimators.diffgbm import DiffGBM
+from diffgbm.fitting.model import FittedModel
 
 
-class DaskDiffGBM(DiffGBM):
+class DaskDiffGBM(RegressorMixin, DiffGBMArguments):
     """Use this if the table is a Dask array or frame: ``DiffGBM`` trained by all workers, predicting by partition.
 
     The arguments are those of ``DiffGBM``. The workers make the noisy copies, and LightGBM's distributed learner trains
@@ -43,6 +46,12 @@ class DaskDiffGBM(DiffGBM):
     >>> model.predict_interval(X_new).to_parquet("intervals")  # doctest: +SKIP
     >>> model.save("model.dgbm")  # doctest: +SKIP
     """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.multi_output = True
+        return tags
 
     def fit(
         self,
@@ -79,22 +88,30 @@ class DaskDiffGBM(DiffGBM):
             The fitted estimator.
         """
         params = self.get_params(deep=False)
-        self._with_model(fit_on_cluster(params, X, y, cat_idx, sample_weight, client, workers, type(self).__name__))
+        model = fit_on_cluster(params, X, y, cat_idx, sample_weight, client, workers, type(self).__name__)
+        return self._with_model(model)
+
+    def _with_model(self, model: FittedModel) -> DaskDiffGBM:
+        """Set the fitted attributes from a fitted model."""
+        self.model_ = model
+        local = self.to_local()
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(local, name):
+                setattr(self, name, getattr(local, name))
+            elif hasattr(self, name):
+                delattr(self, name)
         return self
 
     def to_local(self) -> DiffGBM:
         """Return the same model for tables in memory."""
         check_is_fitted(self)
-        local = DiffGBM(**self.get_params(deep=False))
-        return local._with_model(self.model_)
+        return DiffGBM.from_model(self.model_, self.get_params(deep=False))
 
     @classmethod
     def from_local(cls, model: DiffGBM) -> DaskDiffGBM:
         """Return a fitted model for Dask collections."""
         check_is_fitted(model)
-        converted = cls(**model.get_params(deep=False))
-        converted._with_model(model.model_)
-        return converted
+        return cls(**model.get_params(deep=False))._with_model(model.model_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, the one that ``to_local().save`` writes; ``diffgbm.load`` reads it."""
@@ -146,9 +163,13 @@ class DaskDiffGBM(DiffGBM):
         r""":math:`P(Y \le y \mid x)`, lazily, at one value or at those of a collection in the partitions of ``X``."""
         if is_array(y) or is_frame(y):
             return self._call("predict_cdf", X, y=y)
-        if np.ndim(y) and np.size(y) != len(self.response_names()):
+        if np.ndim(y) and np.size(y) != len(self.to_local().response_names()):
             raise TypeError("predict_cdf: a value for each row must be a Dask collection, partitioned as X is.")
         return self._call("predict_cdf", X, {"y": np.asarray(y)})
+
+    def predict_dist(self, X: Any, **options: Any) -> Any:
+        """Return the predictive distributions: another name for ``predict_distribution``."""
+        return self.predict_distribution(X, **options)
 
     def predict_distribution(
         self,

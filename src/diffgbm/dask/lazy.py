@@ -70,8 +70,8 @@ class RemoteModel:
     @classmethod
     def of(cls, model: DiffGBM, owner: str) -> RemoteModel:
         """Make a task of a model."""
-        alone = DiffGBM(**{**model.get_params(deep=False), "n_jobs": 1, "verbose": 0})
-        alone._with_model(replace(model.model_, n_jobs=1))
+        params = {**model.get_params(deep=False), "n_jobs": 1, "verbose": 0}
+        alone = DiffGBM.from_model(replace(model.model_, n_jobs=1), params)
         content = pickle.dumps(alone)
         name = f"diffgbm-{hashlib.sha256(content).hexdigest()[:24]}"
         return cls(alone, need("dask").delayed(pickle.loads)(content, dask_key_name=name), owner)

@@ -1,24 +1,30 @@
-"""The arguments of ``DiffGBM``, and the paper's rows as settings of them."""
+"""The arguments of ``DiffGBM``, the paper's rows as settings of them, and the recipe that they describe."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+import lightgbm as lgb
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from diffgbm._util.docs import fill_docstring
 from diffgbm._util.errors import choose
-from diffgbm.diffusion.recipe import NAMED
+from diffgbm.diffusion.recipe import NAMED, Recipe, resolve
+from diffgbm.engine.stored import lightgbm_of
+from diffgbm.fitting.model import FittedModel
 
 Arguments = TypeVar("Arguments", bound="DiffGBMArguments")
 
 
 class DiffGBMArguments(BaseEstimator):
-    """Arguments shared by ``DiffGBM`` and the estimators that fit one elsewhere; ``DiffGBM`` documents them.
+    """Arguments of ``DiffGBM`` and of estimators that fit the same model elsewhere; ``DiffGBM`` documents them.
 
-    The defaults are those of the released package.
+    The defaults are those of the released package. ``model_`` is the fitted model.
     """
+
+    model_: FittedModel
 
     def __init__(
         self,
@@ -144,3 +150,29 @@ class DiffGBMArguments(BaseEstimator):
     def flow(cls: type[Arguments], path: str = "vp", **params: Any) -> Arguments:
         """Build the paper's flow-matching row on ``path``, any that ``flow_path`` accepts; mean C, 5 Heun steps."""
         return cls.from_recipe("flow", **{"flow_path": path, **params})
+
+    @property
+    def recipe(self) -> Recipe:
+        """The fitted recipe, or the one that the arguments describe; it prints as one line."""
+        return self.model_.recipe if hasattr(self, "model_") else resolve(self.get_params(deep=False))
+
+    @property
+    def recipe_(self) -> Recipe:
+        """The fitted recipe."""
+        return self.model_.recipe
+
+    @property
+    def boosters_(self) -> list[lgb.Booster]:
+        """The boosters of the noise model, one for each response, bag by bag."""
+        return [lightgbm_of(booster) for booster in self.model_.boosters]
+
+    @property
+    def n_iterations_(self) -> list[int]:
+        """Boosting rounds kept for each response."""
+        return self.model_.n_iterations
+
+    @property
+    def n_estimators_true(self) -> list[int]:
+        """Boosting rounds kept for each response (the released package's name for ``n_iterations_``)."""
+        check_is_fitted(self)
+        return self.n_iterations_

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, get_args
 
-import lightgbm as lgb
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from diffgbm._util.docs import fill_docstring
 from diffgbm._util.errors import check_count
@@ -15,16 +13,16 @@ from diffgbm._util.parallel import n_threads
 from diffgbm._util.types import Array
 from diffgbm.diffusion.noise_levels import LOSS_WEIGHTINGS, NOISE_FEATURES, TIME_SAMPLINGS
 from diffgbm.diffusion.paths import PATHS
-from diffgbm.diffusion.recipe import OBJECTIVES, Recipe, resolve, resolve_sampler
+from diffgbm.diffusion.recipe import OBJECTIVES, resolve, resolve_sampler
 from diffgbm.diffusion.sampler import METHODS, SCHEDULES, Sampler
 from diffgbm.diffusion.targets import TARGETS
 from diffgbm.distributions import Distribution
 from diffgbm.engine import Draws, StepTable
 from diffgbm.engine.factory import Kind, Mix
-from diffgbm.engine.stored import lightgbm_of
 from diffgbm.estimators.arguments import DiffGBMArguments
 from diffgbm.estimators.base import DistributionalRegressor, sample_key
 from diffgbm.first_stage.catalogue import feature_names, subtracted_names
+from diffgbm.fitting.defaults import DEFAULTS
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.training import check_arguments, fit_model, out_of_bag_distributions
 from diffgbm.persistence.arguments import read_arguments, write_arguments
@@ -184,32 +182,6 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
 
     stored_as: ClassVar[str] = "diffgbm"
 
-    @property
-    def recipe(self) -> Recipe:
-        """What the arguments describe, or what was fitted: one printable line."""
-        return self.model_.recipe if hasattr(self, "model_") else resolve(self.get_params(deep=False))
-
-    @property
-    def recipe_(self) -> Recipe:
-        """What was fitted."""
-        return self.model_.recipe
-
-    @property
-    def boosters_(self) -> list[lgb.Booster]:
-        """The boosters of the noise model, one for each response, bag by bag."""
-        return [lightgbm_of(booster) for booster in self.model_.boosters]
-
-    @property
-    def n_iterations_(self) -> list[int]:
-        """Boosting rounds kept for each response."""
-        return self.model_.n_iterations
-
-    @property
-    def n_estimators_true(self) -> list[int]:
-        """Boosting rounds kept for each response (the released package's name for ``n_iterations_``)."""
-        check_is_fitted(self)
-        return self.n_iterations_
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.seed is None
@@ -246,6 +218,11 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
             del self.oob_distribution_
         return self
 
+    @classmethod
+    def from_model(cls, model: FittedModel, params: Mapping[str, Any]) -> DiffGBM:
+        """Return a fitted estimator with the arguments ``params`` from a model that was fitted elsewhere."""
+        return cls(**params)._with_model(model)
+
     def _with_model(self, model: FittedModel) -> DiffGBM:
         """Set the fitted attributes from a fitted model."""
         self.model_ = model
@@ -264,14 +241,14 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
     @classmethod
     def from_stored(cls, stored: Stored, reader: Reader) -> Part:
         """Read an estimator from a model file; every argument is checked."""
-        params = read_arguments(stored, reader)
+        # a file may be older than an argument, whose default then changes nothing
+        params = {**DEFAULTS, **read_arguments(stored, reader)}
         check_arguments(params)
         check_steps(resolve(params).sampler.n_steps)
         n_threads(params["n_jobs"])
         of_type(params, "verbose", int)
         model = reader.maybe(stored["model"], ("model",))
-        estimator = cls(**params)
-        return Part(estimator if model is None else estimator._with_model(model.value))
+        return Part(cls(**params) if model is None else cls.from_model(model.value, params))
 
     def _sampler(self, overrides: Mapping[str, Any]) -> Sampler:
         """Build the recipe's sampler with the caller's overrides."""

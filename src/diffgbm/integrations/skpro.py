@@ -22,8 +22,8 @@ _Base: Any = need("skpro.regression.base").BaseProbaRegressor
 class DiffGBMRegressor(_Base):
     """Use this to put an estimator of this library into skpro.
 
-    Quantiles, intervals, means and variances are exactly those of the predictive distribution. ``predict_proba`` returns
-    its points as an skpro ``Empirical`` distribution: equally likely, and joint for several responses.
+    Quantiles, intervals, means and variances are exactly those of the predictive distribution. ``predict_proba``
+    returns its points as an skpro ``Empirical`` distribution: equally likely, and joint for several responses.
 
     Parameters
     ----------

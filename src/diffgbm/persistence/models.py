@@ -133,7 +133,7 @@ def _write_atoms(atoms: Atoms | None, writer: Writer) -> dict[str, Any] | None:
 
 
 def _read_atoms(model: Stored, reader: Reader, response: ResponseTable, n_columns: int) -> Atoms | None:
-    if model.get("atoms") is None:
+    if model["atoms"] is None:
         return None
     stored = mapping(model, "atoms")
     values = numbers(stored, "values")
