@@ -9,6 +9,9 @@ from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.candidates import LARGE_PLAIN, Candidate
 from diffgbm.auto.leaderboard import Leaderboard
 from diffgbm.auto.summary import summary
+from diffgbm.data.records import Records
+
+DISTINCT = Records(None, "distinct", 10, 10)
 
 
 @pytest.fixture
@@ -24,7 +27,7 @@ def parts():
 
 
 def test_two_sentences(parts):
-    assert summary(*parts, 0.25, False) == (
+    assert summary(*parts, 0.25, False, DISTINCT) == (
         "Of 2 candidates the pool holds 60% flow, stack subtracted, usual; 40% edm, nothing subtracted, large, in 3 "
         "bag(s). On unseen rows its CRPS is 0.5, 25.0% of the response's standard deviation."
     )
@@ -33,6 +36,11 @@ def test_two_sentences(parts):
 def test_what_was_done_to_the_pool(parts):
     pool, model, leaderboard = parts
     model.shapes, model.correction = (ResponseShape(low=0.0),), object()
-    text = summary(pool, model, leaderboard, 0.25, True)
+    text = summary(pool, model, leaderboard, 0.25, True, DISTINCT)
     assert "in 3 bag(s), kept to at least 0, recalibrated. " in text
     assert text.endswith("standard deviation, and the time limit cut the fit short.")
+
+
+def test_repeated_rows_are_told(parts):
+    text = summary(*parts, 0.25, False, Records(np.array([0, 1, 0, 1]), "stacked", 4, 2))
+    assert text.endswith("4 rows are 2 records. Copies of a record stay together in every split.")
