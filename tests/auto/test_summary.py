@@ -22,7 +22,7 @@ def parts():
         leaderboard.add(candidate, "bag 1", 0.5, 1.0, 10)
     member = SimpleNamespace(bags=(1, 2, 3))
     pool = SimpleNamespace(members=(member, member), candidates=candidates, weights=np.array([0.6, 0.4]))
-    model = SimpleNamespace(shapes=(ResponseShape(),), correction=None)
+    model = SimpleNamespace(shapes=(ResponseShape(),), correction=None, atoms=None)
     return pool, model, leaderboard
 
 
