@@ -17,7 +17,6 @@ from sklearn.svm import SVR
 from diffgbm import ModelFileError, load
 from diffgbm.first_stage import catalogue
 from diffgbm.persistence.archive import unpack
-from diffgbm.persistence.skops_entries import OWN
 from tests.conftest import tiny, toy
 from tests.persistence.altered_files import Trap, altered, object_of
 from tests.persistence.saved_models import FEW_FOLDS, same, table
@@ -141,7 +140,10 @@ def test_entries_that_are_not_skops_are_refused_and_run_nothing(foreign, tmp_pat
     assert not (tmp_path / "trapped").exists()
 
 
-def test_first_stage_models_of_the_library_need_no_trust():
+def test_first_stage_models_of_the_library_need_no_trust(tmp_path):
+    X, y = toy()
     for name in catalogue.CATALOGUE:
         stage = catalogue.build(name)
-        assert f"{type(stage).__module__}.{type(stage).__qualname__}" in OWN
+        model = tiny("flow", residualize="off", n_estimators=1).fit(X, y).set_params(first_stage_features=[stage])
+        model.save(tmp_path / "m.dgbm")
+        assert type(load(tmp_path / "m.dgbm").first_stage_features[0]) is type(stage)

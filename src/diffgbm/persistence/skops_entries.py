@@ -8,20 +8,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from diffgbm._util.optional import need
+from diffgbm.first_stage import catalogue
 from diffgbm.persistence.archive import ModelFileError
 
-OWN = frozenset(
-    f"diffgbm.first_stage.{name}"
-    for name in (
-        "conditional_cdf.ConditionalCDF",
-        "gaussian_process.GaussianProcessMean",
-        "leaf_forest.ExtraTreesMean",
-        "lightgbm_mean.LightGBMMean",
-        "regressors.AnyRegressor",
-        "stack.Stack",
-    )
-)
-"""First-stage models that an estimator's arguments may hold: dataclasses of numbers and text."""
+
+def own_types() -> frozenset[str]:
+    """Return the types of the library's first-stage models: dataclasses of numbers and text, which need no trust."""
+    stages = (catalogue.build(name) for name in catalogue.CATALOGUE)
+    return frozenset(f"{type(stage).__module__}.{type(stage).__qualname__}" for stage in stages)
 
 
 def to_skops(value: Any, where: str) -> tuple[bytes, frozenset[str]]:
@@ -32,7 +26,7 @@ def to_skops(value: Any, where: str) -> tuple[bytes, frozenset[str]]:
         types = skops.get_untrusted_types(data=content)
         # skops writes some objects, such as lambdas, that it cannot read
         skops.loads(content, trusted=types)
-        return content, frozenset(types) - OWN
+        return content, frozenset(types) - own_types()
     except Exception as error:
         raise TypeError(f"a model file cannot hold {where}: {error}") from error
 
@@ -50,7 +44,7 @@ def check_types(entries: Mapping[str, bytes], trusted: Iterable[str | type]) -> 
             stored |= set(skops.get_untrusted_types(data=content))
         except Exception as error:
             raise ValueError(f"{name} cannot be read: {error}") from None
-    if unknown := sorted(stored - OWN - names):
+    if unknown := sorted(stored - own_types() - names):
         raise ModelFileError(
             f"is refused: it holds objects of types that are not known to be harmless: {', '.join(unknown)}. If you "
             f"trust its author, load it with diffgbm.load(path, trusted={unknown!r}), or on the command line with "
