@@ -36,7 +36,7 @@ def model(small_trees):  # noqa: F811
 
 @parametrize_with_checks([auto(LEAST)], expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
 @pytest.mark.filterwarnings("ignore::diffgbm._util.errors.DiffGBMWarning")
-def test_scikit_learns_own_checks(estimator, check):
+def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -112,7 +112,7 @@ def test_two_responses():
     assert np.corrcoef(model.predict(X)[:, 1], y[:, 1])[0, 1] > 0.5
 
 
-def test_rows_of_no_weight_are_not_there():
+def test_rows_of_zero_weight_are_ignored():
     X, y = toy(140)
     weights = np.linspace(0.5, 1.5, 140)
     weights[120:] = 0.0
@@ -168,7 +168,7 @@ def grades(n=240):
     return X, np.digitize(latent, [0.6, 1.4]) * 0.1 + 0.1
 
 
-def test_few_values_are_noticed_and_kept_to_the_last_bit():
+def test_few_values_are_detected_and_kept_to_the_last_bit():
     X, y = grades()
     model = auto(discrete=True).fit(X, y)
     np.testing.assert_array_equal(model.pool_.shapes[0].atoms, np.unique(y))
@@ -195,7 +195,7 @@ def test_confining_that_gains_nothing_happens_only_on_demand():
     assert not auto(discrete="auto").fit(X, capped).pool_.shapes[0]
 
 
-def test_a_cap_is_noticed():
+def test_a_cap_is_detected():
     X, y = toy(240)
     cap = np.quantile(y, 0.6)
     capped = np.minimum(y, cap)
@@ -218,9 +218,9 @@ def test_hardly_any_time_still_gives_a_model():
 
 @pytest.mark.parametrize("limit", [5.0, 20.0, 60.0, 150.0, 1e6])
 def test_wherever_time_runs_out_there_is_a_model(limit, monkeypatch):
-    """A clock that moves by one second each time it is asked."""
-    asked = iter(range(10**9))
-    monkeypatch.setattr(fitting, "Clock", lambda seconds: Clock(seconds, lambda: float(next(asked))))
+    """A clock that moves by one second at each reading."""
+    ticks = iter(range(10**9))
+    monkeypatch.setattr(fitting, "Clock", lambda seconds: Clock(seconds, lambda: float(next(ticks))))
     monkeypatch.setattr(first_stages, "TRIAL_ROWS", 40)  # so that first stages are tried on a part of the rows
     X, y = toy()
     full = replace(TINY, first_stages=(*TINY.first_stages, ("none", ("cdf",))), sizes=("probe", "usual"))
@@ -231,7 +231,7 @@ def test_wherever_time_runs_out_there_is_a_model(limit, monkeypatch):
     assert len(model.oob_distribution_) == len(model.oob_rows_)
 
 
-def test_nothing_is_cut_without_need(model):
+def test_nothing_is_cut_short_without_need(model):
     assert model.cut_short_ is False
     assert "time limit" not in model.explain()
 

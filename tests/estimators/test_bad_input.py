@@ -1,4 +1,4 @@
-"""Every refusal names the argument, what was found and what is accepted; small and strange data is fitted."""
+"""Errors name the argument, its value and the accepted ones; small and unusual data are fitted."""
 
 import re
 from typing import get_args
@@ -48,7 +48,7 @@ def refusal(message):
 def test_unknown_option_names_list_the_valid_ones(option, wrong, recipe):
     if wrong is None and option == "sampler_method":
         pytest.skip("None takes the objective's own")
-    # residualize takes a list as well: what is wrong is its item
+    # residualize also accepts a list: its item is wrong
     shown = wrong[0] if option == "residualize" and isinstance(wrong, list) else wrong
     with refusal(f"{option} must be one of .*; got {re.escape(repr(shown))}") as caught:
         tiny(recipe).set_params(**{option: wrong}).fit(X, Y)
@@ -65,7 +65,7 @@ def test_every_valid_name_is_accepted(option):
         assert np.isfinite(tiny("default", **params).fit(X, Y).sample(X[:2], 2, n_steps=3)).all()
 
 
-def test_a_near_miss_is_guessed():
+def test_a_misspelt_name_gets_a_suggestion():
     with refusal("Did you mean 'log_sigma_normal'?"):
         tiny("default", t_sampling="log_sigma_norm").fit(X, Y)
 
@@ -113,7 +113,7 @@ def test_bad_arguments(params, message):
 
 
 @pytest.mark.parametrize("path", ["linear", "trig"])
-def test_pairs_that_cannot_be(path):
+def test_pairs_that_are_impossible(path):
     with refusal(rf"score_parameterization='noise' cannot be used with the '{path}' path"):
         tiny("default", sde_name=path, score_parameterization="noise").fit(X, Y)
     with refusal(rf"reverse SDE cannot start on the '{path}' path"):
@@ -225,7 +225,7 @@ def test_a_refused_fit_leaves_the_model_as_it_was(flow_model):
     np.testing.assert_array_equal(flow_model.predict(X), before)
 
 
-# --- data that must be fitted -------------------------------------------------------------------------------------
+# data that must be fitted
 
 
 def fitted(recipe, x, y, **params):
@@ -303,7 +303,7 @@ def test_small_and_large_units(recipe, scale):
     [np.full((90, 2), np.nan), np.ones((90, 2)), np.where(X > 0.5, np.inf, X), 1e300 * X, np.zeros((90, 1), bool)],
     ids=["all missing", "constant", "infinite", "huge", "false"],
 )
-def test_features_that_say_little(recipe, x):
+def test_features_with_little_information(recipe, x):
     assert_sensible(fitted(recipe, x, Y).sample(x, 20, seed=0), Y)
 
 
@@ -315,7 +315,7 @@ def test_heavy_tails_and_integers(recipe):
 
 
 def assert_sensible(samples, y):
-    """Finite, and in the middle not far from where the responses are."""
+    """Assert that samples are finite and their median is near the responses."""
     assert np.isfinite(samples).all()
     width = np.ptp(y)
     middle = np.median(samples)

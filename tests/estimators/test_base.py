@@ -1,12 +1,15 @@
-"""What the estimator says of its laws: consistent, deterministic, independent of the batch, and true to its samples."""
+"""The base class: predictions are consistent, deterministic, independent of the batch, and agree with samples."""
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.special import ndtri
+from sklearn.base import clone
 
 from diffgbm import DiffGBM, JointDistribution, PredictiveDistribution
 from diffgbm.estimators import base
+from diffgbm.estimators.base import DistributionalRegressor
 from tests.conftest import tiny, toy
 from tests.exact import ks_limit
 
@@ -84,7 +87,7 @@ def test_quantiles_never_cross(model):
     assert np.all(np.diff(quantiles, axis=1) >= 0.0)
 
 
-# the same whatever else is asked
+# independent of the rest of the call
 
 
 def answers(model, X, y):
@@ -271,11 +274,11 @@ def test_frames_of_two_responses(named, frames):
     np.testing.assert_array_equal(model.predict_median(pandas)["weight_median"], distribution["weight"].median())
 
 
-# true to the samples
+# agreement with samples
 
 
 def cdf_distance(distribution, samples):
-    """Largest distance between the distribution functions of a law of one row and of samples (n,)."""
+    """Return the largest distance between the distribution function of one row and that of samples (n,)."""
     u = np.sort(np.concatenate([distribution.values[0], np.quantile(samples, np.linspace(0.0, 1.0, 501))]))
     return np.abs(
         distribution.cdf(u[None])[0] - np.searchsorted(np.sort(samples), u, side="right") / len(samples)
@@ -294,7 +297,7 @@ def test_distributions_agree_with_long_monte_carlo(model):
         assert cdf_distance(distribution[i], samples[:, i]) < limit
     error = np.abs(distribution.mean() - samples.mean(axis=0)) / samples.std(axis=0)
     assert error.max() < 0.02 + 4.0 / np.sqrt(N_LONG)
-    # the tails of the published recipe's law, when it is this small, hold much of its variance
+    # the tails of so small a published model hold much of the variance
     np.testing.assert_allclose(
         distribution.std(), samples.std(axis=0), rtol=0.1 if model.residualize == "off" else 0.03
     )
@@ -312,3 +315,75 @@ def test_joint_distributions_agree_with_long_monte_carlo(joint_model):
             assert cdf_distance(distribution.marginal(j)[i], samples[:, i, j]) < limit
         correlation = np.corrcoef(samples[:, i].T)[0, 1]
         assert distribution.correlation()[i, 0, 1] == pytest.approx(correlation, abs=0.2 if random else 0.07)
+
+
+# what every estimator offers
+
+
+class Normal(DistributionalRegressor):
+    """The smallest estimator: one normal distribution for all rows."""
+
+    def fit(self, X, y):
+        self.model_ = tiny(residualize="off", n_estimators=1).fit(X, y).model_
+        self.mean_, self.std_ = float(np.mean(y)), float(np.std(y))
+        self._remember_columns()
+        return self
+
+    def fitted_models(self):
+        return (self.model_,)
+
+    def sample(self, X, n_samples, *, seed=None, first_row=0):
+        return self.predict_distribution(X).sample(n_samples, seed, first_row)
+
+    def _distribution_blocks(self, X, grid="auto", verbose=0):
+        points = self.mean_ + self.std_ * ndtri((np.arange(400) + 0.5) / 400)
+        for rows, labels in self._blocks(X, self._encode(X)):
+            yield PredictiveDistribution.from_points(np.tile(points, (len(rows), 1)), "y", labels)
+
+
+def test_a_subclass_needs_three_methods():
+    X, y = toy()
+    model = Normal().fit(X, y)
+    np.testing.assert_allclose(model.predict(X), y.mean(), atol=1e-9)
+    np.testing.assert_allclose(model.predict_std(X), y.std(), rtol=0.02)
+    np.testing.assert_allclose(model.predict_cdf(X, y.mean()), 0.5, atol=1e-2)
+    assert model.crps(X, y).shape == (len(y),)
+    assert model.n_features_in_ == 3
+    assert model.response_names() == ("y",)
+    assert model.sample(X, 5, seed=0).shape == (5, len(y))
+    assert model.score(X, y) == pytest.approx(0.0, abs=1e-9)
+    with pytest.raises(TypeError, match="abstract"):
+        DistributionalRegressor()
+    with pytest.raises(TypeError, match=r"a model file cannot hold a .*Normal"):
+        model.save("nowhere.dgbm")
+
+
+@pytest.mark.parametrize("name", ["flow_model", "two_responses"])
+def test_facts_of_a_fitted_model(name, request):
+    model = request.getfixturevalue(name)
+    d = len(model.response_names())
+    facts = model.describe()
+    assert list(facts) == ["model", "targets", "columns", "categories", "recipe", "trees"]
+    assert (facts["model"], facts["columns"], facts["categories"]) == ("DiffGBM", ["0", "1", "2"], [])
+    assert facts["targets"] == list(model.response_names()) == (["y"] if d == 1 else ["y0", "y1"])
+    assert facts["trees"] == [15] * d
+    assert model.fitted_models() == (model.model_,)
+    assert model.calibration_responses() is None
+    X, _ = toy(5)
+    distribution = model.predict_distribution(X)
+    np.testing.assert_array_equal(model.interval_of(distribution, X, 0.7), model.predict_interval(X, 0.7))
+
+
+def test_threads_are_checked_and_set(flow_model):
+    model = clone(flow_model)
+    assert model.set_threads(2) is model
+    assert model.n_jobs == 2
+    with pytest.raises(ValueError, match="n_jobs must be a non-zero integer"):
+        model.set_threads(0)
+
+
+def test_arguments_of_sample_give_one_key():
+    assert base.sample_key(3, 7, 0) == base.sample_key(5, 7, 9) != base.sample_key(3, 8, 0)
+    for arguments in ((0, 1, 0), (1, -1, 0), (1, 1, -1)):
+        with pytest.raises(ValueError, match="must be an integer"):
+            base.sample_key(*arguments)

@@ -329,7 +329,7 @@ def test_parameters():
     assert model.estimator.factor == 0.5
     X, y = plain(60, np.random.default_rng(0))
     model.fit(X, y)
-    assert not hasattr(model.estimator, "shift_")  # the estimator given is a pattern, not the one that is fitted
+    assert not hasattr(model.estimator, "shift_")  # a clone is fitted, not the argument
 
 
 def test_errors():

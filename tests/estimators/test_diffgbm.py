@@ -1,14 +1,12 @@
-"""What a user touches: tables in, samples and means out."""
+"""DiffGBM: weights, samples, units, fitting and progress bars."""
 
 import re
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 from diffgbm import DiffGBM
-from diffgbm._util.errors import DiffGBMWarning
 from tests.conftest import tiny, toy
 
 X, Y = toy()
@@ -20,199 +18,7 @@ def draws(model, X, n=6, seed=4):
     return model.sample(X, n, seed=seed)
 
 
-# --- tables ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "same",
-    [
-        np.asfortranarray(X),
-        np.repeat(X, 2, axis=0)[::2],
-        np.repeat(X, 2, axis=1)[:, ::2],
-        X.tolist(),
-        X.astype(object),
-        FRAME,
-        FRAME.astype("Float64"),
-        FRAME.set_index(np.arange(len(X))[::-1]),
-        pd.DataFrame(X),
-        pl.DataFrame(X, schema=["a", "b", "c"]),
-        pl.LazyFrame(X, schema=["a", "b", "c"]),
-    ],
-    ids=lambda X: f"{type(X).__module__.split('.')[0]}.{type(X).__name__}",
-)
-def test_the_kind_of_table_does_not_matter(flow_model, same):
-    expected = draws(flow_model, X)
-    np.testing.assert_array_equal(draws(flow_model, same), expected)
-    np.testing.assert_array_equal(draws(tiny("flow").fit(same, Y), same), expected)
-
-
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint8, bool, np.float32])
-def test_numeric_dtypes(dtype):
-    whole = np.round(4.0 * X).astype(dtype)
-    np.testing.assert_array_equal(
-        draws(tiny().fit(whole, Y), whole), draws(tiny().fit(whole.astype(float), Y), whole.astype(float))
-    )
-
-
-def test_columns_in_another_order():
-    model = tiny().fit(FRAME, Y)
-    expected = draws(model, FRAME)
-    np.testing.assert_array_equal(draws(model, FRAME[["c", "a", "b"]]), expected)
-    np.testing.assert_array_equal(draws(model, pl.from_pandas(FRAME).select("b", "c", "a")), expected)
-    np.testing.assert_array_equal(draws(model, pl.from_pandas(FRAME).lazy().select("b", "c", "a")), expected)
-
-
-def test_an_array_given_to_a_model_of_names_is_taken_with_a_warning():
-    model = tiny().fit(FRAME, Y)
-    with pytest.warns(DiffGBMWarning, match="X does not have valid feature names"):
-        samples = draws(model, X)
-    np.testing.assert_array_equal(samples, draws(model, FRAME))
-
-
-def test_fitted_attributes(two_responses):
-    model = tiny().fit(FRAME, Y)
-    assert model.n_features_in_ == 3
-    assert list(model.feature_names_in_) == ["a", "b", "c"]
-    assert model.n_estimators_true == model.n_iterations_ == [15]
-    assert len(model.boosters_) == 1
-    assert model.recipe_ is model.recipe
-    assert not hasattr(tiny().fit(X, Y), "feature_names_in_")
-    assert two_responses.n_estimators_true == [15, 15]
-
-
-CATEGORICAL = {
-    "pandas": lambda c, v: pd.DataFrame({"c": pd.Categorical(c), "v": v}),
-    "polars": lambda c, v: pl.DataFrame({"c": pl.Series(c, dtype=pl.Categorical), "v": v}),
-    "enum": lambda c, v: pl.DataFrame({"c": pl.Series(c, dtype=pl.Enum(["q", "c", "b", "a"])), "v": v}),
-    "array": lambda c, v: np.array([*zip(c, v, strict=True)], dtype=object),
-    "numbers": lambda c, v: np.column_stack([[np.nan if x is None else ord(x) for x in c], v]),
-}
-
-
-@pytest.fixture(scope="module", params=CATEGORICAL)
-def categorical(request):
-    """A response that depends on a category alone, in each way to write one."""
-    make = CATEGORICAL[request.param]
-    rng = np.random.default_rng(0)
-    c = [*"abc"] * 80
-    y = np.array([{"a": 10.0, "b": -5.0, "c": 3.0}[x] for x in c]) + 0.1 * rng.standard_normal(240)
-    cat_idx = [0] if request.param in ("array", "numbers") else None
-    model = tiny("published", n_repeats=10, n_estimators=60, n_steps=20)
-    return model.fit(make(c, rng.uniform(size=240)), y, cat_idx=cat_idx), make
-
-
-def test_categories_are_learned(categorical):
-    model, make = categorical
-    mean = model.predict(make([*"abc"], [0.5] * 3))
-    np.testing.assert_allclose(mean, [10.0, -5.0, 3.0], atol=1.5)
-
-
-def test_a_category_means_the_same_in_every_frame(categorical):
-    model, make = categorical
-    together = model.predict(make([*"abcab"], [0.5] * 5))
-    alone = model.predict(make(["b"], [0.5]))
-    np.testing.assert_array_equal(alone, together[[1]])
-    np.testing.assert_array_equal(alone, together[[4]])
-
-
-def test_an_unseen_category_is_missing(categorical):
-    model, make = categorical
-    unseen, missing = model.predict(make(["q"], [0.5])), model.predict(make([None, "a"], [0.5] * 2))
-    assert unseen[0] == missing[0]
-    assert np.isfinite(unseen).all()
-
-
-def test_all_categorical():
-    frame = pd.DataFrame({"u": pd.Categorical([*"ab"] * 60), "v": pd.Categorical([*"xyz"] * 40)})
-    y = np.where(frame["u"] == "a", 5.0, -5.0) + 0.1 * np.random.default_rng(0).standard_normal(120)
-    model = tiny("flow", n_estimators=40).fit(frame, y)
-    mean = model.predict(frame)
-    assert mean[::2].min() > 2.0
-    assert mean[1::2].max() < -2.0
-
-
-def test_missing_values_carry_information():
-    rng = np.random.default_rng(0)
-    gaps = rng.uniform(size=(200, 2))
-    gaps[::2, 0] = np.nan
-    y = np.where(np.isnan(gaps[:, 0]), 4.0, -4.0) + 0.1 * rng.standard_normal(200)
-    model = tiny("flow", n_estimators=40).fit(gaps, y)
-    mean = model.predict(np.array([[np.nan, 0.5], [0.5, 0.5], [np.nan, np.nan]]))
-    assert mean[0] > 2.0
-    assert mean[1] < -2.0
-    assert np.isfinite(mean).all()
-    polars = pl.DataFrame(gaps, schema=["a", "b"]).with_columns(pl.col("a").fill_nan(None))
-    np.testing.assert_array_equal(draws(tiny().fit(polars, y), polars), draws(tiny().fit(gaps, y), gaps))
-
-
-def test_values_missing_only_at_prediction():
-    model = tiny().fit(X, Y)
-    holes = X.copy()
-    holes[:, 1] = np.nan
-    assert np.isfinite(draws(model, holes)).all()
-    assert np.isfinite(draws(model, np.full((2, 3), np.nan))).all()
-
-
-# --- responses ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("y", [Y.tolist(), pd.Series(Y, name="y"), pl.Series("y", Y), pd.Series(Y).astype("Float64")])
-def test_the_kind_of_response_does_not_matter(flow_model, y):
-    samples = draws(tiny().fit(X, y), X)
-    assert samples.shape == (6, 120)
-    np.testing.assert_array_equal(samples, draws(flow_model, X))
-
-
-def test_shapes_follow_the_response(flow_model, two_responses):
-    assert flow_model.predict(X).shape == (120,)
-    column = tiny().fit(X, Y[:, None])
-    assert draws(column, X).shape == (6, 120, 1)
-    assert column.predict(X).shape == (120, 1)
-    np.testing.assert_array_equal(draws(column, X)[..., 0], draws(flow_model, X))
-    assert draws(two_responses, X).shape == (6, 120, 2)
-    assert two_responses.predict(X).shape == (120, 2)
-
-
-def test_frames_of_responses_keep_their_names():
-    y = toy(d=2)[1]
-    for frame in (pd.DataFrame(y, columns=["u", "v"]), pl.DataFrame(y, schema=["u", "v"])):
-        model = tiny().fit(X, frame)
-        assert model.model_.response.names == ("u", "v")
-        np.testing.assert_array_equal(draws(model, X), draws(tiny().fit(X, y), X))
-
-
-def test_responses_are_learned_jointly():
-    """Two responses that agree up to their sign: so do their samples."""
-    rng = np.random.default_rng(0)
-    sign = rng.choice([-1.0, 1.0], 600)
-    y = np.column_stack([sign, sign]) + 0.05 * rng.standard_normal((600, 2))
-    model = tiny("flow", n_repeats=20, n_estimators=80, residualize="off").fit(rng.uniform(size=600), y)
-    samples = model.sample([[0.5]], 200, seed=0)[:, 0]
-    assert np.mean(samples[:, 0] * samples[:, 1] > 0.0) > 0.9
-    assert 0.3 < np.mean(samples[:, 0] > 0.0) < 0.7
-
-
-# --- nothing of the user's is changed -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_input_is_never_modified(recipe):
-    x, y, w = X.copy(), Y.copy(), np.linspace(0.0, 1.0, 120)
-    frame = FRAME.assign(d=pd.Categorical(["p", "q"] * 60))
-    before = frame.copy(deep=True)
-    params = {"n_estimators": 10}
-    for array in (x, y, w):
-        array.flags.writeable = False
-    tiny(recipe, extra_residualizer_params=params).fit(x, y, sample_weight=w).sample(x, 2)
-    tiny(recipe, extra_residualizer_params=params).fit(frame, y).predict(frame)
-    np.testing.assert_array_equal(x, X)
-    np.testing.assert_array_equal(y, Y)
-    np.testing.assert_array_equal(w, np.linspace(0.0, 1.0, 120))
-    pd.testing.assert_frame_equal(frame, before)
-    assert params == {"n_estimators": 10}
-
-
-# --- weights ------------------------------------------------------------------------------------------------------
+# weights
 
 
 @pytest.mark.parametrize("recipe", ["published", "flow"])
@@ -234,7 +40,7 @@ def test_samples_follow_the_weights(recipe):
 
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("patience", [None, 5])
-def test_rows_of_no_weight_are_rows_that_are_not_there(recipe, patience):
+def test_rows_of_zero_weight_are_ignored(recipe, patience):
     w = np.ones(240)
     w[::2] = 0.0
     x, y = toy(240)
@@ -245,13 +51,13 @@ def test_rows_of_no_weight_are_rows_that_are_not_there(recipe, patience):
 
 
 def test_equal_weights_change_nothing():
-    """Where they can be told apart at all: LightGBM's leaves have a least weight, so the factor is one."""
+    """The factor is one because LightGBM's leaves have a minimum weight."""
     np.testing.assert_allclose(
         draws(tiny().fit(X, Y, sample_weight=np.ones(120)), X), draws(tiny().fit(X, Y), X), rtol=1e-6, atol=1e-6
     )
 
 
-# --- samples ------------------------------------------------------------------------------------------------------
+# samples
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -272,7 +78,7 @@ def test_threads_do_not_matter(recipe):
 
 
 @pytest.mark.parametrize("name", ["flow_model", "sde_model", "two_responses"])
-def test_more_rows_and_more_samples_extend_what_was_drawn(name, request):
+def test_more_rows_and_more_samples_extend_the_samples(name, request):
     model = request.getfixturevalue(name)
     many = draws(model, X, n=8)
     # several responses: the order in which leaves are added may depend on how many samples there are
@@ -304,16 +110,16 @@ def test_predict_is_the_mean_of_the_samples(name, request):
     model = request.getfixturevalue(name)
     samples = model.sample(X[:5], 2000, seed=0)
     error = samples.std(axis=0) / np.sqrt(2000)
-    fixed = samples.std(axis=0) / np.sqrt(256)  # the law behind predict has some hundred points
+    fixed = samples.std(axis=0) / np.sqrt(256)  # predict uses a few hundred points
     assert (np.abs(model.predict(X[:5]) - samples.mean(axis=0)) < 4.0 * (error + fixed)).all()
 
 
-def test_predict_takes_the_number_of_points(flow_model):
+def test_predict_accepts_a_number_of_points(flow_model):
     few, many = (flow_model.predict(X[:9], max_samples=n) for n in (8, 4096))
     assert not np.array_equal(few, many)
     np.testing.assert_allclose(flow_model.predict(X[:9], tol=0.1), flow_model.predict(X[:9]))
-    spread = flow_model.sample(X[:9], 200, seed=0).std(axis=0)
-    assert (np.abs(flow_model.predict(X[:9]) - many) < 0.05 * spread).all()
+    std = flow_model.sample(X[:9], 200, seed=0).std(axis=0)
+    assert (np.abs(flow_model.predict(X[:9]) - many) < 0.05 * std).all()
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -322,7 +128,7 @@ def test_score_is_the_share_of_variance_explained(recipe):
     assert tiny(recipe, n_repeats=10, n_estimators=40, n_steps=10).fit(x, y).score(x, y) > 0.2
 
 
-# --- scale --------------------------------------------------------------------------------------------------------
+# scale
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -335,7 +141,7 @@ def test_powers_of_two_change_the_units_alone(recipe, a):
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize(("a", "b"), [(1e-9, 0.0), (1e12, 0.0), (3.0, 7.0), (1.0, -1000.0)])
 def test_samples_move_with_the_response(recipe, a, b):
-    """Rounding may move a value across a bin's edge; what is left of that must be small beside the spread."""
+    """Rounding may move a value across the edge of a bin; the difference must be small."""
     model = tiny(recipe, n_steps=4)
     samples = draws(model.fit(X, Y), X)
     moved = draws(model.fit(X, a * Y + b), X)
@@ -345,7 +151,7 @@ def test_samples_move_with_the_response(recipe, a, b):
     assert difference.mean() < 0.05 * samples.std()
 
 
-# --- fitting ------------------------------------------------------------------------------------------------------
+# fitting
 
 
 def test_early_stopping_keeps_the_best_round():
@@ -395,7 +201,7 @@ def test_numpy_integers_are_integers():
     assert model.sample(X, np.int64(2), seed=np.int64(0), n_steps=np.int64(2)).shape == (2, 120)
 
 
-def test_no_seed_is_a_fresh_one():
+def test_without_a_seed_every_fit_differs():
     assert not np.array_equal(*(tiny(seed=None).fit(X, Y).predict(X) for _ in range(2)))
 
 
@@ -404,7 +210,7 @@ def test_every_argument_is_documented():
         assert name in DiffGBM.__doc__
 
 
-# --- silence and progress -----------------------------------------------------------------------------------------
+# progress bars
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -422,7 +228,7 @@ def test_verbose_0_prints_nothing_at_all(recipe, capfd, recwarn):
 
 
 class Terminal:
-    """A stderr that says it is a terminal."""
+    """A stderr that claims to be a terminal."""
 
     def __init__(self):
         self.text = ""
@@ -469,6 +275,6 @@ def test_verbose_in_sample_alone(monkeypatch, flow_model):
     assert "sample: 100%" in terminal.text
 
 
-def test_no_bar_where_there_is_no_terminal(capfd):
+def test_without_a_terminal_there_is_no_bar(capfd):
     tiny(verbose=1).fit(X, Y).sample(X, 2)
     assert capfd.readouterr() == ("", "")

@@ -1,4 +1,4 @@
-"""DiffGBMCV: what it minimises, which trials it makes, how it goes on, and what it can be asked afterwards."""
+"""DiffGBMCV: its objective, its trials, how it resumes, and its predictions."""
 
 import pickle
 import subprocess
@@ -35,13 +35,13 @@ def search(space="flow", **params) -> DiffGBMCV:
 
 
 def chosen(fitted: DiffGBMCV) -> pd.DataFrame:
-    """What the trials were, and their scores."""
+    """Return the arguments of the trials and their scores."""
     frame = pd.DataFrame(fitted.cv_results_)
     return frame.drop(columns=["trial", "params", "seconds"])
 
 
 class Stop(BaseException):
-    """Raised in place of an interruption: no failure of a trial."""
+    """Raised instead of an interruption; it does not count as a failed trial."""
 
 
 @parametrize_with_checks(
@@ -49,11 +49,11 @@ class Stop(BaseException):
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 @pytest.mark.filterwarnings("ignore::diffgbm._util.errors.DiffGBMWarning")
-def test_scikit_learns_own_checks(estimator, check):
+def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-# what is minimised
+# the objective
 
 
 @pytest.mark.parametrize("n", [6, 50, 301])
@@ -82,7 +82,7 @@ def test_the_score_is_the_crps_of_the_rows_held_out(n_samples):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_several_responses_count_in_their_own_units():
+def test_several_responses_count_in_units_of_their_standard_deviations():
     X, y = toy(d=2)
     objective, other = (search(n_samples=None).objective(X, y * unit) for unit in (1.0, [1.0, 1000.0]))
     np.testing.assert_allclose(other.scores(LIGHT), objective.scores(LIGHT), rtol=1e-9)
@@ -121,7 +121,7 @@ def test_the_objective_can_be_sent_to_another_process():
         (list(GroupKFold(3).split(np.zeros(120), groups=np.arange(120) // 10)), 3),
     ],
 )
-def test_what_is_held_out(cv, n_splits):
+def test_held_out_rows(cv, n_splits):
     fitted = search(cv=cv, n_trials=2).fit(*toy())
     splits = np.array([fitted.cv_results_[f"split{k}_crps"] for k in range(n_splits)])
     assert f"split{n_splits}_crps" not in fitted.cv_results_
@@ -129,10 +129,10 @@ def test_what_is_held_out(cv, n_splits):
     np.testing.assert_allclose(fitted.cv_results_["std_crps"], splits.std(axis=0))
 
 
-# which trials are made
+# trials
 
 
-def test_a_search_has_the_manners_of_scikit_learn():
+def test_a_search_follows_the_conventions_of_scikit_learn():
     X, y = toy()
     fitted = search(cv=2, n_trials=5).fit(X, y)
     found = fitted.cv_results_
@@ -150,7 +150,7 @@ def test_a_search_has_the_manners_of_scikit_learn():
     assert clone(fitted).get_params() == fitted.get_params()
 
 
-def test_what_is_fixed_is_not_searched():
+def test_fixed_arguments_are_not_searched():
     fitted = search("score_flex", n_trials=6).fit(*toy(60))
     searched = {name.removeprefix("param_") for name in fitted.cv_results_ if name.startswith("param_")}
     assert not searched & {*LIGHT, "residualizer"}
@@ -158,7 +158,7 @@ def test_what_is_fixed_is_not_searched():
     assert all(params.items() >= LIGHT.items() for params in fitted.cv_results_["params"])
 
 
-def test_score_flex_begins_at_its_corners():
+def test_score_flex_starts_at_its_corners():
     fitted = search("score_flex", n_trials=3, estimator_params={"n_repeats": 3, "n_estimators": 8}).fit(*toy(100))
     published, score_plus, other = (trial.params for trial in fitted.study_.trials)
     kept = {"n_estimators": 3000}  # fixed, and so not chosen
@@ -227,7 +227,7 @@ def test_time_ends_a_search(monkeypatch):
     assert list(fitted.cv_results_["seconds"]) == [10]
 
 
-# going on
+# resuming
 
 
 def interrupting(number):
@@ -244,7 +244,7 @@ def interrupting(number):
 
 
 @pytest.mark.parametrize(("kind", "number"), [("memory", 0), ("memory", 1), ("memory", 3), ("file", 1)])
-def test_an_interrupted_search_goes_on_as_if_it_had_not_been(kind, number, tmp_path, monkeypatch):
+def test_an_interrupted_search_resumes_with_the_same_trials(kind, number, tmp_path, monkeypatch):
     X, y = toy(60)
     expected = search("score_flex", n_trials=5).fit(X, y)
     storage = optuna.storages.InMemoryStorage() if kind == "memory" else tmp_path / "study.db"
@@ -292,7 +292,7 @@ def test_a_study_is_shared_with_processes_that_live():
     storage = optuna.storages.InMemoryStorage()
     left_running(storage, studies.os.getpid())
     fitted = search(n_trials=2, storage=storage, study_name="s").fit(X, y)
-    # index 0 is the other process's: this one makes the trials after it
+    # index 0 is taken by the other process: this one makes the trials after it
     np.testing.assert_array_equal(fitted.cv_results_["param_subsample"], expected.cv_results_["param_subsample"][1:])
 
 
@@ -317,13 +317,13 @@ def test_scores_that_cannot_be_compared_are_not_mixed(change, message):
         search(n_trials=1, storage=storage, **change).fit(X[:rows], y[:rows])
 
 
-def test_a_file_that_is_no_study_is_named(tmp_path):
+def test_a_file_that_is_not_a_study_is_named(tmp_path):
     (tmp_path / "s.db").write_text("not a data base, but long enough to be taken for one " * 50)
     with pytest.raises(ValueError, match=r"s\.db cannot be used to store a search: file is not a database"):
         search(storage=tmp_path / "s.db").fit(*toy(60))
 
 
-# what is wrong is said at once
+# errors are raised at once
 
 
 @pytest.mark.parametrize(
@@ -383,10 +383,10 @@ def test_optuna_is_quiet_and_left_as_it_was(capfd):
         optuna.logging.set_verbosity(optuna.logging.INFO)
 
 
-# what it can be asked
+# predictions
 
 
-def test_the_search_answers_for_its_best_model(tmp_path):
+def test_the_search_predicts_with_its_best_model(tmp_path):
     X, y = toy()
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     fitted = search(n_trials=2).fit(frame, pd.Series(y, name="price"))

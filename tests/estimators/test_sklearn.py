@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::diffgbm._util.errors.DiffGBMWar
 
 EXPECTED_FAILURES = {
     "check_fit1d": "a one-dimensional X is one column, by design",
-    "check_sample_weight_equivalence_on_dense_data": "a weight is no repetition: each copy of a row has its own noise",
+    "check_sample_weight_equivalence_on_dense_data": "a weight is not a repetition: each copy of a row has other noise",
 }
 
 
@@ -38,18 +38,18 @@ def checked(recipe: str) -> DiffGBM:
     [checked("score_plus"), checked("published"), checked("flow")],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
-def test_scikit_learns_own_checks(estimator, check):
+def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
 def test_one_dimension_is_accepted():
-    """What check_fit1d would refuse."""
+    """scikit-learn's check_fit1d expects an error here."""
     X, y = toy(90, p=1)
     flat, tall = (tiny().fit(X_, y) for X_ in (X[:, 0], X))
     np.testing.assert_array_equal(flat.sample(X[:5, 0], 3, seed=0), tall.sample(X[:5], 3, seed=0))
 
 
-def test_another_order_of_columns_is_put_right():
+def test_columns_in_another_order_are_reordered():
     X, y = toy(90)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     model = tiny().fit(frame, y)
@@ -78,7 +78,7 @@ def test_repr_is_short_and_shows_what_is_set():
     assert "flow_matching" in repr(DiffGBM.flow())
 
 
-def test_clone_forgets_what_was_fitted(flow_model):
+def test_a_clone_is_not_fitted(flow_model):
     with pytest.raises(NotFittedError):
         clone(flow_model).predict(toy()[0])
 

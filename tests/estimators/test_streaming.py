@@ -1,4 +1,4 @@
-"""Predicting block after block: the numbers of the whole table, whatever the blocks are."""
+"""Streaming: any blocks give the predictions of the whole table."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from tests.conftest import tiny, toy
 arrow = pytest.importorskip("pyarrow")
 write_table = pytest.importorskip("pyarrow.parquet").write_table
 
-ASKED = {
+METHODS = {
     "predict": {},
     "predict_interval": {"coverage": 0.8},
     "predict_quantiles": {"alpha": [0.1, 0.5]},
@@ -39,18 +39,18 @@ def joined(parts, method):
     return np.concatenate([np.asarray(part) for part in parts], axis=1 if method == "sample" else 0)
 
 
-@pytest.mark.parametrize("method", ASKED)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("rows", [7, 33, 1000])
 def test_blocks_of_any_size_give_the_whole_table(method, rows, flow_model, sde_model):
     X = toy(70, seed=5)[0]
     for one in (flow_model, sde_model):
-        whole = getattr(one, method)(X, **ASKED[method])
-        parts = list(stream(one, X, method, rows=rows, **ASKED[method]))
+        whole = getattr(one, method)(X, **METHODS[method])
+        parts = list(stream(one, X, method, rows=rows, **METHODS[method]))
         assert len(parts) == -(-70 // rows)
         np.testing.assert_array_equal(joined(parts, method), whole)
 
 
-@pytest.mark.parametrize("method", ASKED)
+@pytest.mark.parametrize("method", METHODS)
 def test_every_source_gives_the_same(method, table, model, tmp_path):
     frame, y = table
     folder = tmp_path / "parts"
@@ -68,24 +68,24 @@ def test_every_source_gives_the_same(method, table, model, tmp_path):
         str(tmp_path / "t.csv"),
         from_parquet(folder, "y")[0],
     ]
-    expected = np.asarray(getattr(model, method)(frame, **ASKED[method]))
+    expected = np.asarray(getattr(model, method)(frame, **METHODS[method]))
     for source in sources:
-        found = joined(stream(model, source, method, rows=17, **ASKED[method]), method)
+        found = joined(stream(model, source, method, rows=17, **METHODS[method]), method)
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("method", ASKED)
+@pytest.mark.parametrize("method", METHODS)
 def test_dask_collections_are_computed_one_partition_after_another(method, table, model, flow_model):
     dask = pytest.importorskip("dask.dataframe")
     lazy = dask.from_pandas(table[0], npartitions=4)
     empty = lazy.partitions[0][lazy.partitions[0]["a"] > 9.0]
     lazy = dask.concat([lazy.partitions[:2], empty, lazy.partitions[2:]])
-    expected = np.asarray(getattr(model, method)(table[0], **ASKED[method]))
-    np.testing.assert_array_equal(joined(stream(model, lazy, method, rows=17, **ASKED[method]), method), expected)
+    expected = np.asarray(getattr(model, method)(table[0], **METHODS[method]))
+    np.testing.assert_array_equal(joined(stream(model, lazy, method, rows=17, **METHODS[method]), method), expected)
     X = toy(70, seed=5)[0]
     chunked = pytest.importorskip("dask.array").from_array(X, chunks=(19, 2))
-    expected = np.asarray(getattr(flow_model, method)(X, **ASKED[method]))
-    np.testing.assert_array_equal(joined(stream(flow_model, chunked, method, **ASKED[method]), method), expected)
+    expected = np.asarray(getattr(flow_model, method)(X, **METHODS[method]))
+    np.testing.assert_array_equal(joined(stream(flow_model, chunked, method, **METHODS[method]), method), expected)
 
 
 def test_dask_collections_are_never_held_whole(table, model):
@@ -143,7 +143,7 @@ def test_calibrated_models(flow_model):
         list(stream(model, X, "sample", n_samples=3, n_steps=2))
 
 
-def test_a_sampler_may_be_given(flow_model):
+def test_sampler_arguments_are_passed_on(flow_model):
     X = toy(20)[0]
     whole = flow_model.sample(X, 3, seed=0, n_steps=2)
     np.testing.assert_array_equal(
@@ -151,7 +151,7 @@ def test_a_sampler_may_be_given(flow_model):
     )
 
 
-def test_only_a_block_is_asked_for_at_a_time(flow_model):
+def test_one_block_is_read_at_a_time(flow_model):
     taken = []
 
     def source():

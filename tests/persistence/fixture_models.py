@@ -106,7 +106,7 @@ def path_of(name: str) -> Path:
 
 
 def rows_of(name: str) -> Any:
-    """Return the rows whose predictions are kept beside the file."""
+    """Return the rows whose predictions are stored with the file."""
     return frame(6)[0] if name == "frame" else table()[0][:4]
 
 

@@ -23,7 +23,7 @@ def foreign(tmp_path_factory) -> Path:
 
 
 def skops_refused(foreign: Path, content: bytes, tmp_path: Path, message: str, trusted=()) -> None:
-    """The guide's regressors replaced by other content must be refused."""
+    """Assert that other content in place of the regressors is refused."""
 
     def change(manifest, entries):
         entries[object_of(manifest, "regressors")["models"]] = content

@@ -105,7 +105,7 @@ def foreign(tmp_path_factory) -> Path:
 
 
 def skops_refused(foreign: Path, content: bytes, tmp_path: Path, message: str, trusted=()) -> None:
-    """The guide's regressors replaced by other content must be refused."""
+    """Assert that other content in place of the regressors is refused."""
 
     def change(manifest, entries):
         entries[object_of(manifest, "regressors")["models"]] = content
@@ -120,7 +120,7 @@ def test_unknown_types_are_refused_and_run_nothing(foreign, tmp_path, monkeypatc
     for value, name in ((os.mkdir, "mkdir"), ([[Trap()]], r"Trap")):
         try:
             content = skops.dumps(value)
-        except Exception:  # skops has no words for it
+        except Exception:  # skops cannot write it
             continue
         skops_refused(foreign, content, tmp_path, rf"not known to be harmless: .*{name}")
     assert not (tmp_path / "trapped").exists()
