@@ -100,6 +100,11 @@ def test_arguments_that_prediction_would_stumble_over_are_refused(value, tmp_pat
     refused("auto", lambda manifest, _: object_of(manifest, "auto")["params"].update(verbose=value), tmp_path)
 
 
+@pytest.mark.parametrize("value", [True, False])
+def test_groups_of_a_truth_value_are_refused(value, tmp_path):
+    refused("conformal", lambda manifest, _: object_of(manifest, "conformal")["params"].update(groups=value), tmp_path)
+
+
 def with_raw_header(header: bytes) -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
 
