@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from diffgbm.tuning.studies import MOST_DEATHS
 from reliability.records import record
 
 OPERATIONS = frozenset(
@@ -29,8 +30,8 @@ OPERATIONS = frozenset(
     | {"execute", "commit", "dumps", "touch", "flock", "lockf"}
 )
 """C functions at whose start or end a process may die."""
-MOST_DEATHS = 3
-"""Kills of one run, which is then left to end; a study marks a trial as failed after more deaths."""
+MOST_KILLS = MOST_DEATHS - 1
+"""Kills of one run, which is then left to end; after one more at the same trial a study marks that trial as failed."""
 
 
 @dataclass(frozen=True)
@@ -137,10 +138,10 @@ class Trial:
         return folder
 
     def once(self, rng: random.Random, counts: Counter[str]) -> None:
-        """Kill a run up to ``MOST_DEATHS`` times, check the results after each, and let it end."""
+        """Kill a run up to ``MOST_KILLS`` times, check the results after each, and let it end."""
         folder = self._folder("killed")
         known: set[str] = set()
-        for _ in range(rng.randint(1, MOST_DEATHS)):
+        for _ in range(rng.randint(1, MOST_KILLS)):
             code = self._attempt(folder, rng)
             counts["kills"] += code == -signal.SIGKILL
             counts["too_late"] += code == 0

@@ -89,7 +89,7 @@ def test_proposition_1_bounds_the_error_of_pooled_bins(name, bins):
 
 
 def test_proposition_1_is_exact_for_a_line_on_even_bins():
-    """f(u) = k u under a uniform law on bins of width h: A = k^2 h^2 / 12, and every bound k^2 h^2."""
+    """f(u) = k u under a uniform distribution on bins of width h: A = k^2 h^2 / 12, and every bound k^2 h^2."""
 
     class Line(Pooled):
         def density(self, u, t=None):
@@ -163,7 +163,7 @@ def test_feature_variance_of_the_paths():
 
 
 def test_residualization_removes_the_variance_of_the_mean():
-    """Var(Y) = E Var(Y | X) + Var(mu(X)), for the toy law over x."""
+    """Var(Y) = E Var(Y | X) + Var(mu(X)), for the toy distribution over x."""
     distribution = toy_distribution(np.linspace(0.0, 1.0, 2001))
     mean = np.sum(distribution.weight * distribution.mean, axis=-1)
     inside = np.sum(distribution.weight * (distribution.mean**2 + distribution.sd**2), axis=-1) - mean**2

@@ -11,7 +11,7 @@ N = 4000
 
 
 def distance(path, target, sampler, distribution=BIMODAL, sd=1.0):
-    """How far the samples of an exactly known field are from the law they should have."""
+    """Return the KS distance between samples of an exactly known field and their exact distribution."""
     path = GaussianPath(path)
     rng = np.random.default_rng(0)
     steps = step_table(sampler, path, target, "raw_time", sd)

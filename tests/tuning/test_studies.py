@@ -122,6 +122,37 @@ def test_a_study_is_found_again_in_a_file(tmp_path):
         pass
 
 
+def test_a_file_appears_with_all_its_tables_or_not_at_all(tmp_path, monkeypatch):
+    from optuna.storages import RDBStorage
+
+    class Interrupted(RDBStorage):
+        def __init__(self, url):
+            super().__init__(url)
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("optuna.storages.RDBStorage", Interrupted)
+        with pytest.raises(KeyboardInterrupt), open_study(tmp_path / "s.db", "name"):
+            pass
+    assert list(tmp_path.iterdir()) == []
+    with open_study(tmp_path / "s.db", "name"), open_study(tmp_path / "s.db", "name"):
+        assert [path.name for path in tmp_path.iterdir()] == ["s.db"]
+
+
+def test_a_trial_is_marked_before_it_runs(monkeypatch):
+    """A process that dies right after a trial began leaves it with its owner, so that it can be closed."""
+    with open_study(None, None) as study:
+
+        def die(*words):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(optuna.trial.Trial, "set_user_attr", die)
+        study.claim(Budget(9), (), (0,))
+        (running,) = study.optuna.trials
+        assert running.state.name == "RUNNING"
+        assert running.user_attrs == {INDEX: 0, **study.worker.marks}
+
+
 def test_optuna_is_quiet_and_then_as_before():
     before = optuna.logging.get_verbosity()
     with open_study(None, None):

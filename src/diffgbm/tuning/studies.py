@@ -8,6 +8,7 @@ index at which ``MOST_DEATHS`` processes died counts as a failed trial, because 
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -166,14 +167,17 @@ class Study:
             if status.is_spent(budget) or (self.counts_running and not status.has_room(budget)):
                 return None
             index = status.next_index
-            waiting = self.optuna.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,))
-            if index < len(corners) and not waiting:
-                self.optuna.enqueue_trial(dict(corners[index]), user_attrs={"corner": index})
+            marks = {INDEX: index, **self.worker.marks}
+            if not self.optuna.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,)):
+                # a trial is marked before it runs: a process that dies in between leaves none without an owner
+                corner, number = (dict(corners[index]), {"corner": index}) if index < len(corners) else ({}, {})
+                self.optuna.enqueue_trial(corner, user_attrs={**marks, **number})
             state = np.random.SeedSequence([*seed, index]).generate_state(1)[0]
             self.optuna.sampler = optuna.samplers.TPESampler(seed=int(state))
             trial = self.optuna.ask()
-            for name, value in {INDEX: index, **self.worker.marks}.items():
-                trial.set_user_attr(name, value)
+            # one that waited already may have been marked by another process
+            for name in [name for name in marks if trial.user_attrs.get(name) != marks[name]]:
+                trial.set_user_attr(name, marks[name])
         return trial
 
     def finish(self, trial: Any, value: float | None, seconds: float, error: str | None = None) -> None:
@@ -254,9 +258,26 @@ def open_study(storage: Any, name: str | None) -> Iterator[Study]:
             raise OSError(f"The trials cannot be stored: {error.__cause__ or error}") from error
 
 
-def sqlite_storage(path: Path) -> Any:
-    """Return Optuna's storage in an SQLite file."""
+def _create_tables(path: Path) -> None:
+    # Optuna creates its tables one by one: without the last index, a study of one name may be there twice
+    temporary = path.with_name(f".{secrets.token_hex(8)}.{path.name}")
     try:
+        need("optuna").storages.RDBStorage(f"sqlite:///{temporary}").engine.dispose()
+        try:
+            os.link(temporary, path)
+        except FileExistsError:  # another process was faster
+            pass
+        except OSError:  # a file system without links
+            os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sqlite_storage(path: Path) -> Any:
+    """Return Optuna's storage in an SQLite file, which appears with all its tables or not at all."""
+    try:
+        if not path.exists():
+            _create_tables(path)
         return need("optuna").storages.RDBStorage(f"sqlite:///{path}")
     except need("sqlalchemy.exc").SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error)
