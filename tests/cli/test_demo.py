@@ -38,6 +38,8 @@ def test_a_loss_is_explained_and_a_win_is_not():
     assert sentence.startswith("On t, DiffGBM flow loses to quantile LightGBM")
     assert sentence.endswith("Use AutoDiffGBM there.")
     assert demo.explanations(lines[:2]) == []
+    (sentence,) = demo.explanations([line("t", "AutoDiffGBM", 1.2), line("t", "quantile LightGBM", 1.1)])
+    assert "AutoDiffGBM had 12 s here" in sentence
 
 
 def test_the_whole_demonstration(tmp_path, monkeypatch, capsys):

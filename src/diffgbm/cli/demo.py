@@ -184,10 +184,13 @@ def explanations(lines: list[Line]) -> list[str]:
         if worse:
             best = min(here, key=lambda line: line.crps)
             names = ", ".join(line.model for line in worse)
-            sentences.append(
-                f"On {table}, {names} {'loses' if len(worse) == 1 else 'lose'} to {peer.model}: a single recipe is not "
-                f"tuned to a table and overfits a small or smooth one. Use {best.model} there."
+            cut = any(line.model == "AutoDiffGBM" for line in worse)
+            why = (
+                f"AutoDiffGBM had {AUTO_SECONDS:.0f} s here, too few for its search; give it its usual 30 s or more."
+                if cut
+                else f"a single recipe is not tuned to a table and overfits a small one. Use {best.model} there."
             )
+            sentences.append(f"On {table}, {names} {'loses' if len(worse) == 1 else 'lose'} to {peer.model}: {why}")
     return sentences
 
 
