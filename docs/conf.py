@@ -10,8 +10,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "DiffGBM"
-author = "The DiffGBM authors"
-copyright = "2026, The DiffGBM authors"
+author = "The DiffGBM developers"
+copyright = "2026, The DiffGBM developers"
 release = _version("diffgbm")
 extensions = [
     "myst_parser",

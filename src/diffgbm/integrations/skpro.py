@@ -51,7 +51,7 @@ class DiffGBMRegressor(_Base):
     """
 
     _tags = {  # noqa: RUF012 - skpro reads it from the class
-        "authors": ["the DiffGBM authors"],
+        "authors": ["the DiffGBM developers"],
         "python_version": ">=3.10",
         "capability:multioutput": True,
         "capability:missing": True,
