@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,11 +33,14 @@ class Finished:
         return Results.of(self.lines)
 
     @property
+    def substitute(self) -> bool:
+        """Whether lines come from a generated table in place of the paper's."""
+        return any("SUBSTITUTE TABLE" in (line.get("note") or "") for line in self.lines)
+
+    @property
     def on(self) -> str:
         """Remark for results that come from a substitute table."""
-        return (
-            " (substitute table)" if any("SUBSTITUTE TABLE" in (line.get("note") or "") for line in self.lines) else ""
-        )
+        return " (substitute table)" if self.substitute else ""
 
     def outcomes(self) -> list[tuple[Claim, Outcome]]:
         """Decide every claim."""
@@ -169,7 +173,10 @@ def as_latex(page: Page) -> str:
     )
 
 
-def counts(all_done: Sequence[Finished]) -> dict[str, int]:
-    """Count the results of all claims."""
-    findings = [outcome.finding for done in all_done for _, outcome in done.outcomes()]
-    return {finding: findings.count(finding) for finding in dict.fromkeys(findings)}
+def counts(all_done: Sequence[Finished], substitute: bool = False) -> dict[str, int]:
+    """Count the results of claims, most frequent first: those on the paper's data, or those on a substitute table.
+
+    The two are never added: a generated table does not test the paper's numbers.
+    """
+    chosen = [done for done in all_done if done.substitute == substitute]
+    return dict(Counter(outcome.finding for done in chosen for _, outcome in done.outcomes()).most_common())

@@ -17,7 +17,7 @@ from benchmarks.paper_studies import command, study_tables, work
 from benchmarks.paper_studies.documents import write_document, write_study
 from benchmarks.paper_studies.fits import SURFACE, Bench, measure_arms, params_of, plan_of, sampler_of, surface_of
 from benchmarks.paper_studies.measures import MEASURES
-from benchmarks.paper_studies.pages import claims_table, finished, page_of
+from benchmarks.paper_studies.pages import claims_table, counts, finished, page_of
 from benchmarks.paper_studies.reader import StudyError
 from benchmarks.paper_studies.schema import ORDER, STUDIES, load_studies, read_study, study_names, study_of
 from benchmarks.paper_studies.study_tables import ct_substitute, table_of
@@ -376,6 +376,15 @@ def test_the_document_lists_every_claim_of_the_committed_studies(tmp_path):
     text = path.read_text(encoding="utf-8")
     assert text.count("](#study-") == sum(len(study.claims) for study in studies)
     assert all(f"(study-{study.name.replace('_', '-')})=" in text for study in studies)
+
+
+def test_claims_on_a_substitute_table_are_counted_apart():
+    every = [finished(study, work.RESULTS) for study in load_studies()]
+    substitute = {done.study.name for done in every if done.substitute}
+    assert substitute == {done.study.name for done in every if done.study.data_sets == ("ct_slices",)}
+    for apart in (False, True):
+        claims = sum(len(done.study.claims) for done in every if (done.study.name in substitute) == apart)
+        assert sum(counts(every, substitute=apart).values()) == claims > 0
 
 
 def test_committed_lines_are_of_the_studies():
