@@ -51,7 +51,7 @@ for x, mean, near, above in zip(
 
 x = np.linspace(0.0, 1.0, 160)
 grid = np.linspace(-3.2, 3.2, 240)
-density = model.predict_distribution(x[:, None], grid=610).pdf(grid[None])
+density = model.predict_distribution(x[:, None], grid=610).smooth_pdf(grid[None])
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), width_ratios=[1.35, 1], layout="constrained")
 left.pcolormesh(x, grid, np.sqrt(density.T), cmap="Blues", shading="gouraud", vmax=1.3)
 left.plot(X[:900, 0], y[:900], "o", color="0.25", markersize=1.6, markeredgewidth=0, alpha=0.6, label="data")

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_rgba
+from scipy.integrate import trapezoid
 
 from diffgbm import plotting
 from diffgbm.distributions import PredictiveDistribution
@@ -75,6 +76,27 @@ class TestDensities:
 
     def test_samples_are_smoothed_as_points(self):
         drawn = plotting.densities(samples(), rows=[1]).get_lines()[0]
-        expected = PredictiveDistribution.from_points(samples().T)[1].pdf(drawn.get_xdata()[None])[0]
+        expected = PredictiveDistribution.from_points(samples().T)[1].smooth_pdf(drawn.get_xdata()[None])[0]
         np.testing.assert_allclose(drawn.get_ydata(), expected)
         assert drawn.axes.get_xlabel() == "response"
+
+    def test_the_exact_density_is_there_on_request(self):
+        distribution = normal_distributions()
+        for ax in (plotting.densities(distribution, rows=[3], smooth=False), distribution.plot(rows=[3], smooth=False)):
+            drawn = ax.get_lines()[0]
+            np.testing.assert_allclose(drawn.get_ydata(), distribution[3].pdf(drawn.get_xdata()[None])[0])
+
+    def test_point_masses_are_stems_as_high_as_their_probability(self):
+        points = np.concatenate([np.zeros(60), np.linspace(1.0, 2.0, 140)])[None]
+        ax = plotting.densities(PredictiveDistribution.from_points(points))
+        (stem,) = ax.collections[0].get_segments()
+        np.testing.assert_allclose(stem, [[0.0, 0.0], [0.0, 0.3]])
+        assert [text.get_text() for text in ax.texts] == ["30%"]
+        assert "probability" in ax.get_ylabel()
+        grid, density = ax.get_lines()[0].get_data()
+        assert trapezoid(density, grid) == pytest.approx(0.7, abs=0.02)
+
+    def test_a_picture_of_point_masses_alone(self):
+        ax = plotting.densities(PredictiveDistribution.from_points([[0.0] * 5 + [1.0] * 5]))
+        assert ax.get_ylim() == (0.0, 1.0)
+        ax.figure.canvas.draw()

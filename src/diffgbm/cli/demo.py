@@ -204,14 +204,14 @@ def picture(model: AutoDiffGBM, file: Path) -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.0), width_ratios=[1.35, 1.0], layout="constrained")
     left.scatter(X[:, 0], y, s=4, color="0.55", alpha=0.6, linewidths=0)
     grid = np.linspace(-4.0, 4.5, 171)
-    density = np.array([row.pdf(grid[None, :])[0] for row in distribution])
+    density = np.array([row.smooth_pdf(grid[None, :])[0] for row in distribution])
     left.pcolormesh(x, grid, np.sqrt(density.T), cmap="Blues", shading="gouraud", vmax=1.5, zorder=0)
     for q, style in ((0.05, "--"), (0.5, "-"), (0.95, "--")):
         left.plot(x, distribution.quantile(q), style, color=blue, lw=1.4)
     left.set(xlabel="x", ylabel="y", ylim=(-4.0, 4.5), title="predicted p(y | x): density, median, 90% interval")
     fine = np.linspace(-4.0, 4.5, 400)
     for k, at in enumerate((0.2, 0.6, 0.95)):
-        learned = _scalar(model, np.array([at])).pdf(fine[None, :])[0]
+        learned = _scalar(model, np.array([at])).smooth_pdf(fine[None, :])[0]
         right.fill_between(fine, 1.5 * k, learned + 1.5 * k, color=blue, alpha=0.35, lw=0)
         right.plot(fine, toy_density(at, fine) + 1.5 * k, color=orange, lw=1.6)
         right.text(-3.9, 1.5 * k + 0.15, f"x = {at}", fontsize=10)

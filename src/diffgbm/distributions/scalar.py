@@ -22,6 +22,7 @@ from diffgbm._util.optional import need
 from diffgbm._util.types import Array
 from diffgbm.distributions.base import IntervalKind, append_index, quantile_labels, row_key
 from diffgbm.distributions.density_plot import draw_densities
+from diffgbm.distributions.smoothing import smooth_rows
 from diffgbm.distributions.support import Support
 from diffgbm.engine import normals
 
@@ -367,9 +368,22 @@ class PredictiveDistribution:
         columns |= dict(zip(quantile_labels(quantiles), self.quantile(list(quantiles)).T, strict=True))
         return need("pandas").DataFrame(columns, index=self.index)
 
-    def plot(self, rows: Sequence[int] | None = None, ax: Any = None) -> Any:
-        """Draw the densities of some rows, by default the first five, and return the axes."""
-        return draw_densities(self, rows, ax=ax, label=self.name or "response")
+    def smooth_pdf(self, y: ArrayLike) -> Array:
+        """Density for pictures, with ``y`` as in ``cdf``: without the narrow peaks of trees and without point masses.
+
+        It moves the distribution function by at most 0.05, see ``diffgbm.distributions.smoothing``. Use ``pdf`` to
+        compute with.
+        """
+        at = self._arguments(y)
+        found = [row.pdf(np.atleast_1d(u)) for row, u in zip(smooth_rows(self), at, strict=True)]
+        return np.array(found).reshape(at.shape)
+
+    def plot(self, rows: Sequence[int] | None = None, ax: Any = None, smooth: bool = True) -> Any:
+        """Draw the densities of some rows, by default the first five, and return the axes.
+
+        ``smooth`` draws ``smooth_pdf`` and point masses as stems, otherwise the exact ``pdf``.
+        """
+        return draw_densities(self, rows, ax=ax, label=self.name or "response", smooth=smooth)
 
     def _arguments(self, y: ArrayLike) -> Array:
         """Return ``y`` as one value, one for each row or a grid for each row: shape (n,) or (n, k)."""

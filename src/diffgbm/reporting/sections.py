@@ -6,6 +6,7 @@ from html import escape
 
 import numpy as np
 
+from diffgbm.distributions.smoothing import MOST_MOVED
 from diffgbm.metrics.evaluation import LEVELS
 from diffgbm.reporting import pictures
 from diffgbm.reporting.baselines import MethodScores
@@ -14,7 +15,6 @@ from diffgbm.reporting.formatting import aligned, number, percent, shortened, si
 from diffgbm.reporting.groups import Grouping
 from diffgbm.reporting.markup import facts_table, figure, legend, note, pair, section, table
 from diffgbm.reporting.scores import MAIN
-from diffgbm.reporting.shown import SMOOTH
 
 BARS = 12
 """Features in a picture of importance."""
@@ -155,8 +155,8 @@ def densities(facts: ReportFacts, response: ResponseFacts, key: str) -> str:
     which = f"all {n:,} rows" if embedded == n else f"{embedded:,} of {n:,} rows: the named ones and random others"
     intro = (
         f"Best and worst are by CRPS, narrowest and widest by the {percent(MAIN, 0)} interval; typical is in the "
-        f"middle of both. Rows are numbered from 1. Densities are smoothed by at least {percent(SMOOTH, 0)} of the "
-        f"standard deviation. This file holds {which}."
+        f"middle of both. Rows are numbered from 1. Densities are smoothed, which moves their distribution function "
+        f"by at most {percent(MOST_MOVED, 0)}. This file holds {which}."
     )
     keys = legend(
         [
