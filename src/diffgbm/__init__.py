@@ -6,6 +6,7 @@ from diffgbm._version import __version__
 from diffgbm.data.parquet import from_parquet
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.distributions.joint import JointDistribution
+from diffgbm.distributions.newsvendor import Order, newsvendor
 from diffgbm.distributions.samples import Samples
 from diffgbm.distributions.scalar import PredictiveDistribution
 from diffgbm.estimators.auto import AutoDiffGBM
@@ -26,6 +27,7 @@ __all__ = [
     "DiffGBMWarning",
     "JointDistribution",
     "ModelFileError",
+    "Order",
     "PredictiveDistribution",
     "Recipe",
     "Report",
@@ -34,6 +36,7 @@ __all__ = [
     "from_parquet",
     "load",
     "metrics",
+    "newsvendor",
     "report",
     "stream",
     "warmup",

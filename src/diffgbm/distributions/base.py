@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from diffgbm._util.errors import known, warn
 from diffgbm._util.types import Array
 
 IntervalKind = Literal["central", "highest_density"]
 """Kinds of intervals: equal tails, or the shortest."""
+Outcome = Literal["loss", "gain"]
+"""What a response is to someone who bears a risk."""
 
 
 class Prediction(Protocol):
@@ -90,8 +93,8 @@ class Distribution(Prediction, Protocol):
         """Points of highest density, of the shape of ``y``."""
         ...
 
-    def interval(self, coverage: float = ..., kind: IntervalKind = ...) -> Array:
-        """Intervals of probability ``coverage``: shape (n, 2) or (n, d, 2)."""
+    def interval(self, coverage: float | Sequence[float] = ..., kind: IntervalKind = ...) -> Array:
+        """Intervals of probability ``coverage``: shape (n, 2) or (n, d, 2); (..., k, 2) for ``k`` coverages."""
         ...
 
     def cdf(self, y: ArrayLike) -> Array:
@@ -176,6 +179,48 @@ def row_key(rows: Any, n: int) -> Any:
     raise TypeError(f"rows are selected by a position, a slice, positions or a mask; got {str(rows)[:60]!r}.")
 
 
+def coverages(coverage: float | Sequence[float]) -> Array:
+    """Return one coverage as an array without axes, or several (k,); each must lie between 0 and 1."""
+    share = np.asarray(coverage, dtype=np.float64)
+    if share.ndim > 1 or share.size == 0 or not np.all((share > 0.0) & (share < 1.0)):
+        raise ValueError(f"coverage must lie between 0 and 1, one number or a list; got {coverage!r}.")
+    return share
+
+
+def check_outcome(outcome: str) -> str:
+    """Return ``outcome`` if it is one that risk measures know."""
+    return known("outcome", outcome, get_args(Outcome))
+
+
+def risk_levels(level: float | Sequence[float], known_levels: Array) -> Array:
+    """Return levels of risk measures, one or several (k,), with a warning where the answer would mislead.
+
+    Parameters
+    ----------
+    level : float or sequence of k floats
+        Levels between 0 and 1.
+    known_levels : ndarray of shape (m,)
+        Levels of the points of the distributions of losses.
+    """
+    levels = np.asarray(level, dtype=np.float64)
+    if levels.ndim > 1 or levels.size == 0 or not np.all((levels > 0.0) & (levels < 1.0)):
+        raise ValueError(f"level must lie between 0 and 1, one number or a list; got {level!r}.")
+    if levels.min() < 0.5:
+        warn(
+            f"level={levels.min():g} is the probability of a loss up to the value at risk. For the worst "
+            f"{levels.min():.3g} of the outcomes pass level={1.0 - levels.min():.6g}.",
+            stacklevel=3,
+        )
+    if levels.max() > known_levels[-1]:
+        warn(
+            f"level={levels.max():g} lies beyond the outermost of {len(known_levels)} points, at "
+            f"{known_levels[-1]:.4g}: the tail there is a guess. Predict more points, predict_distribution(X, "
+            "grid=2000), if the training table has enough rows to tell.",
+            stacklevel=3,
+        )
+    return levels
+
+
 def quantile_labels(levels: ArrayLike) -> list[str]:
     """Return names of quantiles, ``q0.05`` for the level 0.05: six digits, or more where levels would share a name.
 
@@ -193,3 +238,18 @@ def quantile_labels(levels: ArrayLike) -> list[str]:
     while len({f"{level:.{digits}g}" for level in distinct}) < len(distinct) and digits < 17:
         digits += 1
     return [f"q{level:.{digits}g}" for level in wanted]
+
+
+def interval_labels(coverage: float | Sequence[float]) -> list[str]:
+    """Return names of the ends of intervals: ``lower``, ``upper``, with the coverage if there are several.
+
+    Examples
+    --------
+    >>> interval_labels(0.9)
+    ['lower', 'upper']
+    >>> interval_labels([0.5, 0.9])
+    ['lower_0.5', 'upper_0.5', 'lower_0.9', 'upper_0.9']
+    """
+    if np.ndim(coverage) == 0:
+        return ["lower", "upper"]
+    return [f"{end}_{label[1:]}" for label in quantile_labels(coverage) for end in ("lower", "upper")]

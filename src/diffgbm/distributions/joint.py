@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from diffgbm._util.errors import check_count, known
 from diffgbm._util.optional import need
 from diffgbm._util.types import Array
-from diffgbm.distributions.base import IntervalKind, append_index, row_key
+from diffgbm.distributions.base import IntervalKind, Outcome, append_index, row_key
+from diffgbm.distributions.images import joint_image
 from diffgbm.distributions.joint_scores import energy_score, variogram_score
 from diffgbm.distributions.samples import Samples
 from diffgbm.distributions.scalar import PredictiveDistribution
@@ -124,9 +125,54 @@ class JointDistribution:
         """Quantiles of the marginals: shape (n, d) for one level, (n, d, k) for ``k`` levels."""
         return self._each(lambda distribution, j: distribution.quantile(q))
 
-    def interval(self, coverage: float = 0.9, kind: IntervalKind = "central") -> Array:
-        """Intervals of the marginals, shape (n, d, 2)."""
+    def interval(self, coverage: float | Sequence[float] = 0.9, kind: IntervalKind = "central") -> Array:
+        """Intervals of the marginals, shape (n, d, 2); (n, d, k, 2) for ``k`` coverages."""
         return self._each(lambda distribution, j: distribution.interval(coverage, kind))
+
+    def value_at_risk(self, level: float | Sequence[float] = 0.95, outcome: Outcome = "loss") -> Array:
+        """Value at risk of the marginals, shape (n, d) or (n, d, k); that of a sum is not the sum: ``transform`` first.
+
+        See ``PredictiveDistribution.value_at_risk``.
+        """
+        return self._each(lambda distribution, j: distribution.value_at_risk(level, outcome))
+
+    def expected_shortfall(self, level: float | Sequence[float] = 0.95, outcome: Outcome = "loss") -> Array:
+        """Expected shortfall of the marginals, shape (n, d) or (n, d, k); see ``value_at_risk``."""
+        return self._each(lambda distribution, j: distribution.expected_shortfall(level, outcome))
+
+    def mean_excess(self, threshold: ArrayLike) -> Array:
+        r"""Expected excess :math:`E(Y_j - c_j)_+` of the marginals, with ``threshold`` as in ``cdf``: shape (n, d)."""
+        at = np.broadcast_to(np.asarray(threshold, dtype=np.float64), self.shape)
+        return self._each(lambda distribution, j: distribution.mean_excess(at[:, j]))
+
+    def transform(self, function: Callable[[Array], ArrayLike], name: str = "y") -> PredictiveDistribution:
+        """Distribution of one number that all responses give together, like their sum or a profit.
+
+        Parameters
+        ----------
+        function : callable
+            Function of the points (n, m, d) that returns one number for each: shape (n, m).
+        name : str
+            Name of the number.
+
+        Returns
+        -------
+        PredictiveDistribution
+            Distributions of the same rows, with as many points. Values that several points of a row share are atoms.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from diffgbm import JointDistribution
+        >>> dist = JointDistribution(np.array([[[0.0, 5.0], [1.0, 6.0], [2.0, 7.0]]]), ("price", "rent"))
+        >>> dist.transform(lambda points: points.sum(axis=-1), "total").values
+        array([[5., 7., 9.]])
+        """
+        values = np.sort(joint_image(function, self.points), axis=1)
+        atoms = np.unique(values[:, 1:][values[:, 1:] == values[:, :-1]])
+        reason = f"several points are {atoms[0]:g}" if len(atoms) else ""
+        made = PredictiveDistribution.from_points(values, name, self.index, Support(atoms=atoms))
+        return replace(made, no_density=reason)
 
     def cdf(self, y: ArrayLike) -> Array:
         """Distribution functions of the marginals at one point (d,) or one for each row (n, d): shape (n, d)."""

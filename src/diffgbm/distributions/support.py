@@ -29,3 +29,7 @@ class Support:
     def is_atom(self, values: Array) -> Booleans:
         """Whether values of any shape equal an atom."""
         return np.isin(values, self.atoms)
+
+    def negative(self) -> Support:
+        """Return the support of minus the response."""
+        return Support(-self.high, -self.low, -self.atoms[::-1])
