@@ -58,3 +58,14 @@ def test_without_a_limit_everything_fits():
     assert not clock.over()
     assert clock.left == np.inf
     assert not clock.cut
+
+
+def test_a_clock_says_how_much_of_the_limit_is_used_and_can_be_stopped():
+    now = [0.0]
+    clock = Clock(30.0, lambda: now[0])
+    now[0] = 9.0
+    assert str(clock) == "9 of 30 s"
+    with clock.stopped():
+        now[0] = 100.0
+    assert clock.spent == 9.0
+    assert str(Clock(None, lambda: 1.0)) == "0 s"

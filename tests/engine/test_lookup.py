@@ -4,17 +4,22 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from diffgbm._util.kernels import kernel
+from diffgbm.engine._sample_kernels import look_up
 from diffgbm.engine.lookup import make_lookup
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 
 
+@kernel
+def compiled(table, lookup, scale, state, buckets, out):
+    look_up(table, lookup, scale, state, buckets, out)
+
+
 def bins(edges, values):
     """Look values up in a table that holds the bins' own numbers."""
-    from diffgbm.engine._sample_kernels import look_up
-
     out = np.empty(len(values))
-    look_up(np.arange(len(edges) + 2.0), make_lookup(edges), 1.0, values, np.empty(len(values), np.uint64), out)
+    compiled(np.arange(len(edges) + 2.0), make_lookup(edges), 1.0, values, np.empty(len(values), np.uint64), out)
     return out
 
 

@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from diffgbm._util.kernels import kernel
 from diffgbm.engine import normals, row_uniforms
+from diffgbm.engine._random_kernels import draw, row_key
 from diffgbm.engine.ziggurat import TAIL
 
 LIMIT = 4.5
@@ -98,13 +100,16 @@ def test_the_bits_are_what_the_notes_say(key, row, sample, draw):
     assert int(out[0, 0, 0]) == split_mix(start, sample, twist)
 
 
+@kernel
+def draw_row(key, row, first, stride, number, scratch, out):
+    draw(row_key(key, row), first, stride, number, scratch, out)
+
+
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**40), st.integers(0, 10**6), st.integers(1, 9), st.integers(0, 400))
 @settings(max_examples=50, deadline=None)
 def test_the_kernel_of_the_samples_draws_the_same_normals(key, row, first, stride, n):
-    from diffgbm.engine._random_kernels import draw, row_key
-
     out, scratch = np.empty(n), (np.empty(n, np.uint64), np.empty(n, np.uint64))
-    draw(np.uint64(row_key(np.uint64(key), row)), first, stride, 5, scratch, out)
+    draw_row(np.uint64(key), row, first, stride, 5, scratch, out)
     samples = first + stride * np.arange(n)
     np.testing.assert_array_equal(out, normals(key, [row], samples, 5, 1)[0, :, 0])
 

@@ -3,7 +3,9 @@
 import subprocess
 import sys
 
-from diffgbm.engine import warmup
+from diffgbm.engine import Draws, make_engine, warmup
+
+from . import models
 
 
 def test_kernels_are_imported_late():
@@ -11,11 +13,17 @@ def test_kernels_are_imported_late():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_warmup_says_so_once():
-    code = "import logging; logging.basicConfig(level='INFO')\nfrom diffgbm.engine import warmup\nwarmup()\nwarmup()"
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stderr.count("loading the sampling kernels") == 1
-
-
-def test_warmup_runs_here():
+def test_warmup_compiles_what_predictions_call():
     warmup()
+    from diffgbm.engine import _joint_kernels, _scalar_kernels
+
+    for d, integrate in ((1, _scalar_kernels.integrate_block), (2, _joint_kernels.integrate_block_joint)):
+        signatures = list(integrate.signatures)
+        make_engine([models.group(d, 1, 1)], "collapse").prepare(models.step_table(1))(models.rows(9, 0), Draws(3, 1))
+        assert list(integrate.signatures) == signatures
+
+
+def test_one_response_needs_no_kernels_for_several():
+    code = "import sys; from diffgbm.engine import warmup; warmup(joint=False)\n"
+    code += "sys.exit('diffgbm.engine._joint_kernels' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

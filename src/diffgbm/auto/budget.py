@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -80,6 +81,16 @@ class Clock:
     def left(self) -> float:
         """Seconds left."""
         return float("inf") if self.limit is None else self.limit - self.spent
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Do not count the time of a block."""
+        before = self.now()
+        yield
+        self.start += self.now() - before
+
+    def __str__(self) -> str:
+        return f"{self.spent:.0f} s" if self.limit is None else f"{self.spent:.0f} of {self.limit:.0f} s"
 
     def fits(self, seconds: float, share: float = 1.0) -> bool:
         """Whether work of ``seconds`` fits into a share of the limit; sets ``cut`` if it does not."""

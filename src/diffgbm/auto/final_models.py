@@ -125,7 +125,7 @@ def _with_bags(
         # the first bag of the first model is always trained: every fit has a model
         if trained[0].points and not progress.clock.fits(model.seconds, BUDGET.training):
             break
-        progress.report(f"bag {b + 1} of {len(splits)}: {model.candidate}")
+        progress.report(f"fitting final models (bag {b + 1} of {len(splits)}, model {i + 1} of {len(models)})")
         trained[i] = _with_bag(trainer, scorer, model, splits[b], b, n_repeats, progress)
     return trained
 
@@ -184,7 +184,7 @@ def _with_better_sampler(
     trainer: Trainer, scorer: Scorer, final: FinalModel, splits: Splits, progress: Progress
 ) -> FinalModel:
     assert final.model is not None
-    progress.report(f"samplers: {final.candidate}")
+    progress.report("comparing samplers of the final models")
     held_out = [rows for _, rows in splits[: len(final.points)]]
     sampler = better_sampler(trainer, scorer, final.candidate, final.model, held_out)
     if sampler is None:

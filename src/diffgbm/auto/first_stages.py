@@ -88,7 +88,7 @@ def fit_first_stages(task: Task, preset: Preset, clock: Clock, report: Callable[
     for name in useful if ALWAYS in useful else [*useful, ALWAYS]:
         if name != ALWAYS and clock.over(BUDGET.first_stage_models):
             continue
-        report(f"first stage: {name}")
+        report(f"fitting first-stage models ({name})")
         members[name] = build(name, size).cross_fit(task)
         errors[name] = _error(task, members[name])
     # in the preset's order: the stack does not depend on which model was fitted first
@@ -97,7 +97,7 @@ def fit_first_stages(task: Task, preset: Preset, clock: Clock, report: Callable[
     errors["stack"] = _error(task, fitted["stack"])
     wants_cdf = any("cdf" in features for _, features in preset.first_stages)
     if wants_cdf and not clock.over(BUDGET.conditional_cdf):
-        report("first stage: conditional distribution")
+        report("fitting first-stage models (conditional distribution)")
         fitted["cdf"] = build("cdf", size).cross_fit(replace(task, repeats=1))
     return FirstStages(task, fitted, errors)
 
@@ -122,7 +122,7 @@ def useful_models(
     for name in names:
         if clock.over(BUDGET.first_stage_trials):
             break
-        report(f"trying {name}")
+        report(f"trying first-stage models on {len(rows)} rows ({name})")
         predictions.append(build(name, size).cross_fit(small).out_of_fold)
         tried.append(name)
     if not tried:

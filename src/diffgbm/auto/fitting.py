@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from diffgbm._util.parallel import one_blas_thread
-from diffgbm._util.progress import progress_bar
+from diffgbm._util.progress import StatusLine
 from diffgbm._util.types import Array, Integers, Rows
 from diffgbm.auto.acceptance import accepted_correction, accepted_shapes
 from diffgbm.auto.atom_choice import accepted_atoms
@@ -33,6 +33,7 @@ from diffgbm.distributions import Distribution, PredictiveDistribution
 from diffgbm.first_stage import Task
 from diffgbm.fitting.atoms import AtomFit
 from diffgbm.fitting.training import TrainingTable, fitted_atoms, read_table
+from diffgbm.fitting.warm import warmup
 
 LARGE_TABLE = 20_000
 """Rows above which some are held out for recalibration. First-stage models are averaged over folds and distributions
@@ -100,6 +101,8 @@ def fit_automatically(
     """Fit a pooled model; the arguments are those of ``AutoDiffGBM``, ``owner`` is its name for messages."""
     clock = Clock(time_limit)
     everything = read_table(X, y, cat_idx, sample_weight, owner, repeats)
+    with clock.stopped():  # the first fit on a machine is as good as the second
+        warmup(joint=everything.y.shape[1] > 1)
     number = int(np.random.SeedSequence(seed).generate_state(1)[0] >> 1)
     atom_fit = _atoms(everything, number, n_jobs) if discrete == "auto" else None
     rest = np.arange(len(everything.y)) if atom_fit is None else atom_fit.rest
@@ -108,12 +111,13 @@ def fit_automatically(
     table = whole.part(rows) if len(held_out) else whole
     leaderboard = Leaderboard(float(np.mean(table.response.scale)))
     scorer = Scorer.of(table)
-    with progress_bar(None, owner, verbose, "step") as bar:
-        progress = Progress(clock, leaderboard, _reporter(bar))
+    with StatusLine(owner, verbose, lambda: str(clock)) as line:
+        progress = Progress(clock, leaderboard, line.stage, line.refresh)
         trainer = _trainer(table, preset, number, n_jobs, progress)
         pool = train_final_models(trainer, scorer, search(trainer, scorer, preset, progress), preset, progress)
-    holdout = whole.part(held_out) if recalibrate else None
-    model, points = _finished(trainer, scorer, pool, discrete, holdout)
+        progress.report("testing calibration on unseen rows")
+        holdout = whole.part(held_out) if recalibrate else None
+        model, points = _finished(trainer, scorer, pool, discrete, holdout)
     crps = float(np.mean([scorer.score(points, pool.rows)]))
     out_of_bag, out_of_bag_rows = model.distributions_of(points), rest[rows[pool.rows]]
     if atom_fit is not None:
@@ -167,14 +171,6 @@ def divided(n: int, seed: int, wanted: bool, records: Integers | None = None) ->
     return rest, held_out
 
 
-def _reporter(bar: Any) -> Callable[[str], None]:
-    def report(message: str) -> None:
-        bar.set_postfix_str(message, refresh=False)
-        bar.update()
-
-    return report
-
-
 def _trainer(table: TrainingTable, preset: Preset, seed: int, n_jobs: int, progress: Progress) -> Trainer:
     """Fit the first-stage models; return what trains noise models on top of them."""
     repeats = repeats_for(len(table.y))
@@ -187,10 +183,11 @@ def _trainer(table: TrainingTable, preset: Preset, seed: int, n_jobs: int, progr
         repeats,
         seed,
         n_jobs,
-        records=table.records,
+        progress.tick,
+        table.records,
     )
     first_stages = fit_first_stages(task, preset, progress.clock, progress.report)
-    return Trainer(Problem(table, first_stages, seed, n_jobs), lambda: progress.clock.over(BUDGET.training))
+    return Trainer(Problem(table, first_stages, seed, n_jobs), lambda: progress.over(BUDGET.training))
 
 
 def _finished(

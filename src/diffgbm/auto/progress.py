@@ -20,9 +20,17 @@ class Progress:
     leaderboard : Leaderboard
         What was tried.
     report : callable
-        Takes a message for the user.
+        Takes what is being done, for the user.
+    tick : callable
+        Called now and then, so that the time that the user sees moves on.
     """
 
     clock: Clock
     leaderboard: Leaderboard
     report: Callable[[str], None] = lambda message: None
+    tick: Callable[[], None] = lambda: None
+
+    def over(self, share: float) -> bool:
+        """Whether a share of the time limit is used up; shows the time."""
+        self.tick()
+        return self.clock.over(share)

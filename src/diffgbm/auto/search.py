@@ -107,7 +107,7 @@ def run_round(
     for i, candidate in enumerate(candidates):
         if distributions and not progress.clock.fits(slowest, share):
             break
-        progress.report(f"{ROUND} {number + 1}: {i + 1} of {len(candidates)}")
+        progress.report(f"comparing candidates on {n} rows ({i + 1} of {len(candidates)})")
         before = progress.clock.spent
         arguments = candidate.arguments(round_.n_repeats, round_.size)
         points = []

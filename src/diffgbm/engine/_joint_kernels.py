@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm._util.kernels import kernel
+from diffgbm._util.kernels import kernel, part
 from diffgbm.engine._random_kernels import draw, row_key
 from diffgbm.engine._sample_kernels import bucket_of, climb
 from diffgbm.engine._scalar_kernels import accumulate, add_box
@@ -22,7 +22,7 @@ RUN = 256
 """Samples integrated together: the difference array over ranks has the square of this many entries."""
 
 
-@kernel
+@part
 def rank_samples(bins: Any, below: Any, order: Any, rank: Any) -> None:
     """Sort samples by bin: ``below[b]`` samples have a smaller bin than ``b``; ``order`` and ``rank`` are inverse."""
     below[:] = 0
@@ -39,7 +39,7 @@ def rank_samples(bins: Any, below: Any, order: Any, rank: Any) -> None:
     below[0] = 0
 
 
-@kernel
+@part
 def add_pair(v: Any, box: Any, a: Any, b: Any, below: Any, grid: Any) -> Any:
     """Add a box bounded in coordinates ``a`` and ``b`` to the difference array over ranks, unless it is empty."""
     r0, r1 = below[a, box[2 + 2 * a]], below[a, box[3 + 2 * a]]
@@ -53,7 +53,7 @@ def add_pair(v: Any, box: Any, a: Any, b: Any, below: Any, grid: Any) -> Any:
     return True
 
 
-@kernel
+@part
 def add_many(v: Any, box: Any, below: Any, order: Any, bins: Any, out: Any) -> None:
     """Add a box to the samples inside it, trying those inside its narrowest side."""
     d = len(below)
@@ -72,7 +72,7 @@ def add_many(v: Any, box: Any, below: Any, order: Any, bins: Any, out: Any) -> N
             out[i] += v
 
 
-@kernel
+@part
 def prefix(values: Any, last: Any) -> Any:
     """Sum ``values[: last + 1]``."""
     total = np.int64(0)
@@ -81,7 +81,7 @@ def prefix(values: Any, last: Any) -> Any:
     return total
 
 
-@kernel
+@part
 def sweep(grid: Any, order: Any, rank: Any, running: Any, out: Any) -> None:
     """Add the double running sum of ``grid`` at each sample's ranks to ``out``; leave ``grid`` empty."""
     n = len(out)
@@ -97,7 +97,7 @@ def sweep(grid: Any, order: Any, rank: Any, running: Any, out: Any) -> None:
     grid[n, : n + 1] = 0
 
 
-@kernel
+@part
 def add_residual(residual: Any, cell: Any, pairs: Any, scratch: Any, out: Any) -> None:
     """Add the leaves that are bounded in several coordinates, at one cell, to ``out`` (d, n)."""
     value, boxes, kind, count, unit = residual
@@ -124,7 +124,7 @@ def add_residual(residual: Any, cell: Any, pairs: Any, scratch: Any, out: Any) -
             out[output, i] += unit * np.float64(sums[output, i])
 
 
-@kernel
+@part
 def drift_joint(row: Any, lookups: Any, steps: Any, k: Any, cell: Any, state: Any, scratch: Any, out: Any) -> None:
     """Write ``linear y + gain F(scale y)`` at knot ``k`` for states (d, n)."""
     table, residual, pairs, height = row
@@ -153,7 +153,7 @@ def drift_joint(row: Any, lookups: Any, steps: Any, k: Any, cell: Any, state: An
             out[o, i] = steps.linear[k] * state[o, i] + steps.gain[k] * out[o, i]
 
 
-@kernel
+@part
 def step_joint(
     row: Any, lookups: Any, knot_cell: Any, steps: Any, k: Any, noise: Any, state: Any, scratch: Any
 ) -> None:
@@ -177,7 +177,7 @@ def step_joint(
             state[j, i] += h * w * slope[j, i]
 
 
-@kernel
+@part
 def integrate_row_joint(
     row: Any, lookups: Any, knot_cell: Any, steps: Any, key: Any, samples: Any, start: Any, scratch: Any, out: Any
 ) -> None:
@@ -210,7 +210,7 @@ def integrate_row_joint(
                 out[at + i * stride, j] = state[j, i]
 
 
-@kernel
+@part
 def sort_hits(leaves: Any, hits: Any, width: Any, flat: Any, details: Any, residual: Any) -> Any:
     """Add the leaves of one row to the difference arrays, or list them as residual; return how many are."""
     fixed, boxes, kinds = details
@@ -222,7 +222,8 @@ def sort_hits(leaves: Any, hits: Any, width: Any, flat: Any, details: Any, resid
             add_box(leaf, width, flat)
         else:
             value[count] = fixed[hits[i]]
-            own_boxes[count] = boxes[hits[i]]
+            for j in range(boxes.shape[1]):  # an assignment of slices compiles long
+                own_boxes[count, j] = boxes[hits[i], j]
             own_kinds[count] = kinds[hits[i]]
             count += 1
     return count
@@ -261,7 +262,7 @@ def integrate_block_joint(
             flat[:] = 0.0
             own = hits[i - first, : counts[i - first]]
             count = sort_hits(leaves, own, np.uint64(width), flat, (fixed, boxes, kinds), residual)
-            for part in range(d * d):
-                accumulate(table[part * (n_cells + 1) : (part + 1) * (n_cells + 1)], n_cells)
+            for k in range(d * d):
+                accumulate(table[k * (n_cells + 1) : (k + 1) * (n_cells + 1)], n_cells)
             row = (table, (residual[0], residual[1], residual[2], count, unit), pairs, n_cells + 1)
             integrate_row_joint(row, lookups, knot_cell, steps, row_key(key, rows[i]), samples, start, scratch, out[i])

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm._util.kernels import kernel
+from diffgbm._util.kernels import part
 from diffgbm.engine._sample_kernels import drift
 
 RADIX = 256
 
 
-@kernel
+@part
 def sort_roughly(state: Any, keys: Any, counts: Any, scratch: Any, scratch_keys: Any) -> None:
     """Sort ``state`` by its position between smallest and largest, to 16 bits; equal positions keep their order.
 
@@ -51,7 +51,7 @@ def sort_roughly(state: Any, keys: Any, counts: Any, scratch: Any, scratch_keys:
         counts[1, b] += 1
 
 
-@kernel
+@part
 def low_discrepancy_buffers(n: Any) -> Any:
     """Allocate the buffers of ``low_discrepancy_row`` for ``n`` samples."""
     keys, other_keys = np.empty(n, np.uint16), np.empty(n, np.uint16)
@@ -59,7 +59,7 @@ def low_discrepancy_buffers(n: Any) -> Any:
     return np.empty(n), np.empty(n), np.empty(n), bins, keys, other_keys, counts
 
 
-@kernel
+@part
 def low_discrepancy_row(
     table: Any, lookup: Any, knot_cell: Any, steps: Any, arranged: Any, start: Any, buffers: Any, out: Any
 ) -> None:

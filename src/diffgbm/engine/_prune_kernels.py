@@ -6,17 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm._util.kernels import kernel
+from diffgbm._util.kernels import kernel, part
 
 
-@kernel
+@part
+def copy(values: Any, out: Any) -> None:
+    """Write ``values`` to ``out``, of the same length; an assignment of slices compiles ten times as long."""
+    for j in range(len(out)):
+        out[j] = values[j]
+
+
+@part
 def cut(box: Any, kind: Any, argument: Any, zero_left: Any, zero_bin: Any, left: Any, right: Any) -> None:
     """Split a box at a node on time or state: write the parts (possibly empty) that go left and right.
 
     A box that holds only the zeros of a state goes where the node sends zeros.
     """
-    left[:] = box
-    right[:] = box
+    copy(box, left)
+    copy(box, right)
     if kind == 1:  # cells before the argument go left
         left[1] = min(box[1], argument)
         right[0] = max(box[0], argument)
@@ -32,7 +39,7 @@ def cut(box: Any, kind: Any, argument: Any, zero_left: Any, zero_bin: Any, left:
         right[j] = max(box[j], first_right)
 
 
-@kernel
+@part
 def is_empty(box: Any) -> Any:
     """Return whether a box holds nothing."""
     empty = False
@@ -41,7 +48,7 @@ def is_empty(box: Any) -> Any:
     return empty
 
 
-@kernel
+@part
 def prune_tree(tree: Any, zero_bin: Any, value_start: Any, stack: Any, waiting: Any, out: Any, at: Any) -> Any:
     """Emit one tree in preorder; ``at`` and the result are (nodes, leaves) emitted so far.
 
@@ -52,13 +59,13 @@ def prune_tree(tree: Any, zero_bin: Any, value_start: Any, stack: Any, waiting: 
     nodes, leaf, boxes = out
     n, m = at
     depth = 2
-    stack[2] = stack[0]
+    copy(stack[0], stack[2])
     waiting[2, 0] = 0 if len(left) > 0 else -1
     waiting[2, 1] = -1
     while depth >= 2:
         node, parent = waiting[depth]
         box = stack[0]
-        box[:] = stack[depth]
+        copy(stack[depth], box)
         depth -= 1
         if parent >= 0:
             nodes[parent, 1] = n
@@ -67,14 +74,14 @@ def prune_tree(tree: Any, zero_bin: Any, value_start: Any, stack: Any, waiting: 
                 nodes[n, 0] = -2
                 nodes[n, 1] = m
                 leaf[m] = value_start + ~node
-                boxes[m] = box
+                copy(box, boxes[m])
                 n += 1
                 m += 1
                 break
             low = stack[1]
             high = stack[depth + 1]
             if kind[node] == 0:
-                high[:] = box
+                copy(box, high)
                 nodes[n, 0] = argument[node]
             else:
                 cut(box, kind[node], argument[node], zero_left[node], zero_bin, low, high)
@@ -84,7 +91,7 @@ def prune_tree(tree: Any, zero_bin: Any, value_start: Any, stack: Any, waiting: 
                 if is_empty(low):
                     node = right[node]
                     continue
-                box[:] = low
+                copy(low, box)
                 nodes[n, 0] = -1
             depth += 1
             waiting[depth, 0] = right[node]
@@ -113,12 +120,12 @@ def prune_trees(tree_nodes: Any, tree_leaves: Any, nodes: Any, zero_bin: Any, re
     stack = np.empty((deepest + 4, regions.shape[1]), np.int32)
     waiting = np.empty((deepest + 4, 2), np.int64)
     left, right, kind, argument, zero_left = nodes
-    n, m = 0, 0
+    n, m = np.int64(0), np.int64(0)  # plain zeros are literals: one more version of prune_tree
     for r in range(n_trees * n_regions):
         roots[r] = n
         t = r // n_regions
         a, b = tree_nodes[t], tree_nodes[t + 1]
-        stack[0] = regions[r % n_regions]
+        copy(regions[r % n_regions], stack[0])
         tree = (left[a:b], right[a:b], kind[a:b], argument[a:b], zero_left[a:b])
         before = m
         n, m = prune_tree(tree, zero_bin, tree_leaves[t], stack, waiting, (emitted, leaf, boxes), (n, m))
@@ -127,7 +134,7 @@ def prune_trees(tree_nodes: Any, tree_leaves: Any, nodes: Any, zero_bin: Any, re
     return emitted[:n].copy(), roots, leaf_tree[:m].copy(), leaf[:m].copy(), boxes[:m].copy(), reach
 
 
-@kernel
+@part
 def total_reach(nodes: Any, roots: Any) -> Any:
     """Return how many leaves a row can reach at most: the sum over trees of their widest choice."""
     width = np.empty(len(nodes), np.int64)

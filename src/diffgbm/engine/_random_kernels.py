@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm._util.kernels import kernel
+from diffgbm._util.kernels import kernel, part
 from diffgbm.engine.ziggurat import EDGES, HEIGHTS, TAIL, WIDTHS
 
 ONE = np.uint64(1)
@@ -18,7 +18,7 @@ LAYER_BITS = np.uint64(0xFF)
 UNIT = 2.0**-53
 
 
-@kernel
+@part
 def mix(x: Any) -> Any:
     """Finaliser of SplitMix64: a bijection of 64 bits in which every input bit flips half the output bits."""
     x = (x ^ (x >> np.uint64(30))) * MIX1
@@ -26,13 +26,13 @@ def mix(x: Any) -> Any:
     return x ^ (x >> np.uint64(31))
 
 
-@kernel
+@part
 def row_key(key: Any, row: Any) -> Any:
     """Return the 64-bit key of a row."""
     return mix(mix(key + GOLDEN) + (np.uint64(row) + ONE) * GOLDEN)
 
 
-@kernel
+@part
 def stream(own: Any, draw: Any) -> Any:
     """Return start and twist of the stream of a row's draw: one number for each sample.
 
@@ -43,7 +43,7 @@ def stream(own: Any, draw: Any) -> Any:
     return mix(at), mix(at + GOLDEN)
 
 
-@kernel
+@part
 def scramble(x: Any, twist: Any) -> Any:
     """Finaliser of SplitMix64 with a ``twist`` between its two multiplications.
 
@@ -54,19 +54,19 @@ def scramble(x: Any, twist: Any) -> Any:
     return x ^ (x >> np.uint64(31))
 
 
-@kernel
+@part
 def bits_of(start: Any, twist: Any, sample: Any) -> Any:
     """Return the 64 bits of a sample of a stream."""
     return scramble(start + np.uint64(sample) * GOLDEN, twist)
 
 
-@kernel
+@part
 def uniform(bits: Any) -> Any:
     """Return a uniform number strictly between 0 and 1."""
     return (np.float64(bits >> np.uint64(11)) + 0.5) * UNIT
 
 
-@kernel
+@part
 def normal_tail(state: Any) -> Any:
     """Return a normal beyond ``r``: exponential proposals of rate ``r``, accepted against the density."""
     while True:
@@ -76,7 +76,7 @@ def normal_tail(state: Any) -> Any:
             return TAIL + excess
 
 
-@kernel
+@part
 def normal_slow(bits: Any) -> Any:
     """Finish a draw that fell outside the ziggurat's rectangles; further bits are SplitMix64 started at its own."""
     state = bits
@@ -94,7 +94,7 @@ def normal_slow(bits: Any) -> Any:
         bits = mix(state)
 
 
-@kernel
+@part
 def normal(bits: Any) -> Any:
     """Return the standard normal of 64 bits."""
     layer = np.int64(bits & LAYER_BITS)
@@ -102,7 +102,7 @@ def normal(bits: Any) -> Any:
     return x if abs(x) < EDGES[layer + 1] else normal_slow(bits)
 
 
-@kernel
+@part
 def draw(own: Any, first: Any, stride: Any, number: Any, scratch: Any, out: Any) -> None:
     """Write a row's normals of samples ``first, first + stride, ...`` for one draw number.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm._util.kernels import kernel
+from diffgbm._util.kernels import part
 from diffgbm.engine._random_kernels import ONE, draw
 
 RUN = 512
@@ -19,7 +19,7 @@ CROWDED = 8
 """Edges in one bucket from which halving beats scanning."""
 
 
-@kernel
+@part
 def bucket_of(v: Any, lookup: Any) -> Any:
     """Return the bucket of ``v``. NaN is in the first, so that it indexes something."""
     position = (v - lookup.low) * lookup.inverse
@@ -28,7 +28,7 @@ def bucket_of(v: Any, lookup: Any) -> Any:
     return np.int64(position if position < top else top)
 
 
-@kernel
+@part
 def climb(v: Any, bucket: Any, lookup: Any) -> Any:
     """Return how many edges are below ``v``, given its bucket."""
     first, edges = lookup.first, lookup.edges
@@ -46,7 +46,7 @@ def climb(v: Any, bucket: Any, lookup: Any) -> Any:
     return low
 
 
-@kernel
+@part
 def look_up(table: Any, lookup: Any, scale: Any, state: Any, buckets: Any, out: Any) -> None:
     """Write ``F(scale y)`` for each state; ``buckets`` is scratch (uint64).
 
@@ -66,7 +66,7 @@ def look_up(table: Any, lookup: Any, scale: Any, state: Any, buckets: Any, out: 
             out[i] = table[climb(scale * state[i], buckets[i], lookup)]
 
 
-@kernel
+@part
 def drift(table: Any, lookup: Any, scale: Any, linear: Any, gain: Any, state: Any, buckets: Any, out: Any) -> None:
     """Write ``linear y + gain F(scale y)`` for each state; ``buckets`` is scratch (uint64)."""
     look_up(table, lookup, scale, state, buckets, out)
@@ -74,7 +74,7 @@ def drift(table: Any, lookup: Any, scale: Any, linear: Any, gain: Any, state: An
         out[i] = linear * state[i] + gain * out[i]
 
 
-@kernel
+@part
 def integrate_run(table: Any, lookup: Any, knot_cell: Any, steps: Any, key: Any, samples: Any, buffers: Any) -> None:
     """Take the states of a run of samples, already in ``buffers``, from the first knot to the last."""
     first, stride, n = samples
@@ -107,7 +107,7 @@ def integrate_run(table: Any, lookup: Any, knot_cell: Any, steps: Any, key: Any,
             state[i] += h * w * slope[i]
 
 
-@kernel
+@part
 def integrate_row(
     table: Any, lookup: Any, knot_cell: Any, steps: Any, key: Any, samples: Any, start: Any, out: Any
 ) -> None:
@@ -129,7 +129,7 @@ def integrate_row(
             for i in range(n):
                 state[i] = start[at + i * stride]
         else:
-            draw(key, first, stride, 0, scratch, state[:n])
+            draw(key, first, stride, np.int64(0), scratch, state[:n])
         for i in range(n):
             state[i] *= steps.start
         integrate_run(table, lookup, knot_cell, steps, key, (first, stride, n), (values, scratch))

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm._util.kernels import kernel
+from diffgbm._util.kernels import kernel, part
 from diffgbm.engine._low_discrepancy_kernels import low_discrepancy_buffers, low_discrepancy_row
 from diffgbm.engine._random_kernels import row_key
 from diffgbm.engine._sample_kernels import integrate_row
 from diffgbm.engine._walk_kernels import answer, block_mask, walk_hits
 
 
-@kernel
+@part
 def add_box(leaf: Any, width: Any, flat: Any) -> None:
     """Add a leaf to the four corners of its box in a difference array of the given width."""
     v = leaf.value
@@ -26,14 +26,14 @@ def add_box(leaf: Any, width: Any, flat: Any) -> None:
     flat[b + w] += v
 
 
-@kernel
+@part
 def scatter(leaves: Any, hits: Any, width: Any, flat: Any) -> None:
     """Add each leaf to the difference array ``flat``."""
     for i in range(len(hits)):
         add_box(leaves[hits[i]], width, flat)
 
 
-@kernel
+@part
 def accumulate_line(before: Any, line: Any) -> None:
     """Turn one line of differences into values, given the values of the line before."""
     total = 0.0
@@ -42,7 +42,7 @@ def accumulate_line(before: Any, line: Any) -> None:
         line[b] = before[b] + total
 
 
-@kernel
+@part
 def accumulate(table: Any, n_cells: Any) -> None:
     """Turn differences into values, in place: running sums along the bins and over the cells.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm._util.kernels import kernel, lowest_bit
+from diffgbm._util.kernels import kernel, lowest_bit, part
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)
@@ -15,7 +15,7 @@ MISSING_ZERO = 1
 MISSING_NAN = 2
 
 
-@kernel
+@part
 def block_mask(n_rows: Any) -> Any:
     """Return the mask with the lowest ``n_rows`` bits set."""
     if n_rows >= 64:
@@ -23,7 +23,7 @@ def block_mask(n_rows: Any) -> Any:
     return (ONE << np.uint64(n_rows)) - ONE
 
 
-@kernel
+@part
 def comparable(v: Any, missing: Any, goes_left: Any) -> Any:
     """Replace a missing value so that ``<=`` takes its default direction: by minus infinity, or by NaN.
 
@@ -37,7 +37,7 @@ def comparable(v: Any, missing: Any, goes_left: Any) -> Any:
     return v
 
 
-@kernel
+@part
 def in_set(v: Any, words: Any) -> Any:
     """Return whether a category is in a bit set. Missing, negative and unknown ones are not."""
     if not (v > -1.0 and v < 2147483648.0):
@@ -47,7 +47,7 @@ def in_set(v: Any, words: Any) -> Any:
     return word < len(words) and (words[word] >> np.uint32(category & 31)) & np.uint32(1) != 0
 
 
-@kernel
+@part
 def answer(conditions: Any, X: Any, first: Any, last: Any, masks: Any) -> None:
     """Answer every question for rows ``first`` to ``last - 1`` (at most 64): one mask for each question."""
     masks[:] = NONE
@@ -78,7 +78,7 @@ def answer(conditions: Any, X: Any, first: Any, last: Any, masks: Any) -> None:
         masks[len(threshold) + s] = mask
 
 
-@kernel
+@part
 def walk_sum(nodes: Any, roots: Any, value: Any, masks: Any, mask: Any, out: Any) -> None:
     """Add each row's leaves to ``out`` (64,)."""
     stack_node = np.empty(len(masks) + 64, np.int64)
@@ -110,7 +110,7 @@ def walk_sum(nodes: Any, roots: Any, value: Any, masks: Any, mask: Any, out: Any
                 m &= m - ONE
 
 
-@kernel
+@part
 def walk_hits(nodes: Any, roots: Any, masks: Any, mask: Any, hits: Any, counts: Any) -> None:
     """List the leaves each row can reach: ``hits[i, :counts[i]]`` for row ``i`` of the block."""
     counts[:] = 0
@@ -163,4 +163,5 @@ def sum_rows(conditions: Any, n_questions: Any, nodes: Any, roots: Any, value: A
         answer(conditions, X, first, last, masks)
         total[:] = 0.0
         walk_sum(nodes, roots, value, masks, block_mask(last - first), total)
-        out[first:last] = total[: last - first]
+        for i in range(first, last):
+            out[i] = total[i - first]

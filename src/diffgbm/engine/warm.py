@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import lightgbm as lgb
 import numpy as np
 
@@ -11,8 +13,23 @@ from diffgbm.engine.steps import Draws, StepTable
 from diffgbm.engine.tree_sum import TreeSum
 
 
-def warmup() -> None:
-    """Compile all kernels: some seconds the first time on a machine, little once the machine code is kept."""
+def warmup(joint: bool = True) -> None:
+    """Compile all kernels: 10 to 20 seconds the first time on a machine, little once the machine code is cached.
+
+    Parameters
+    ----------
+    joint : bool
+        Whether to compile those for several responses as well, which is 40% of the work.
+    """
+    _compile(1)
+    if joint:
+        _compile(2)
+        normals(0, [0], [0], 0, 1)
+
+
+@cache
+def _compile(d: int) -> None:
+    """Integrate a small forest of ``d`` responses."""
     steps = StepTable(
         scale=np.ones(2),
         linear=np.zeros(2),
@@ -24,17 +41,15 @@ def warmup() -> None:
         start=1.0,
     )
     generator = np.random.default_rng(0)
-    for d in (1, 2):
-        features = generator.normal(size=(60, d + 2))
-        boosters = [
-            lgb.train(
-                {"verbose": -1, "num_threads": 1, "min_data_in_leaf": 1, "num_leaves": 8},
-                lgb.Dataset(features, features.sum(axis=1)),
-                num_boost_round=2,
-            )
-            for _ in range(d)
-        ]
-        make_engine([boosters], "collapse").prepare(steps)(features[:2, d:-1], Draws(2, 0))
+    features = generator.normal(size=(60, d + 2))
+    boosters = [
+        lgb.train(
+            {"verbose": -1, "num_threads": 1, "min_data_in_leaf": 1, "num_leaves": 8},
+            lgb.Dataset(features, features.sum(axis=1)),
+            num_boost_round=2,
+        )
+        for _ in range(d)
+    ]
+    make_engine([boosters], "collapse").prepare(steps)(features[:2, d:-1], Draws(2, 0))
     TreeSum(boosters)(features)
-    normals(0, [0], [0], 0, 1)
     row_uniforms(features)

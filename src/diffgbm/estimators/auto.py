@@ -39,7 +39,8 @@ class AutoDiffGBM(DistributionalRegressor):
     Parameters
     ----------
     time_limit : float, optional
-        Approximate seconds for ``fit``; by default those of the preset: 30, 150 or 600.
+        Approximate seconds for ``fit``; by default those of the preset: 30, 150 or 600. The first fit on a machine
+        compiles kernels for about 10 seconds, which do not count and are announced on a terminal.
     preset : {presets} or Preset, default="balanced"
         How many candidates are tried, and how large they are.
     metric : {metrics}, default="crps"
@@ -57,7 +58,8 @@ class AutoDiffGBM(DistributionalRegressor):
     seed : int or None
         Seed of everything random in ``fit``. The same seed gives the same model, unless the time limit ends the search.
     verbose : int, default=0
-        1 shows progress.
+        1 shows on a terminal or in a notebook what is being done and how much of the time limit is used. 2 writes a
+        line for each stage where there is neither.
     repeats : {"auto", "together", "independent"}, default="auto"
         How rows that occur several times are treated, as in ``DiffGBM``; ``explain()`` says what was found.
 

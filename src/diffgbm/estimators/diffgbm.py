@@ -131,7 +131,7 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
     seed : int or None
         Seed of everything random in ``fit``.
     verbose : int, default=0
-        1 shows progress bars on a terminal.
+        1 says on a terminal or in a notebook what is being done: rounds in ``fit``, rows in predictions.
     extra_lightgbm_params, extra_residualizer_params : dict or None
         Passed through to LightGBM; the residualizer also takes ``n_estimators`` and ``early_stopping_rounds``.
     sampler_method, n_steps, pf_ode, velocity_stochasticity, velocity_stochasticity_schedule

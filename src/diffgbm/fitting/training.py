@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from diffgbm._util.errors import check_count, known
 from diffgbm._util.parallel import n_threads, one_blas_thread
-from diffgbm._util.progress import progress_bar
+from diffgbm._util.progress import StatusLine
 from diffgbm._util.types import Array, Integers, Rows
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.records import REPEATS, Records, find_records
@@ -25,6 +25,7 @@ from diffgbm.first_stage import FirstStageValues, Task, fit_first_stage, n_fits,
 from diffgbm.first_stage.lightgbm_mean import regression_params
 from diffgbm.fitting.atoms import AtomFit, atom_values, fit_atoms
 from diffgbm.fitting.bags import ORDERED, Bag, Tick, train_bag
+from diffgbm.fitting.fit_progress import FitProgress
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.noise_table import NoiseTable
 
@@ -146,14 +147,16 @@ def fit_table(params: Mapping[str, Any], whole: TrainingTable) -> tuple[FittedMo
         threads,
         records=table.records,
     )
-    fits, rounds, n_bags = n_fits(plan, task), params["n_estimators"], params["n_bags"]
-    with progress_bar(fits + n_bags * table.y.shape[1] * rounds, "fit", params["verbose"], "round") as bar:
-        first_stage, stage_values = fit_first_stage(replace(task, tick=bar.update), plan)
+    n_boosters = params["n_bags"] * table.y.shape[1]
+    with StatusLine("fit", params["verbose"]) as line:
+        progress = FitProgress(
+            line, n_fits(plan, task), n_boosters, params["n_estimators"], params["early_stopping_rounds"]
+        )
+        first_stage, stage_values = fit_first_stage(replace(task, tick=progress.first_stage_fit), plan)
         noise_table = NoiseTable.of(table.X, table.y, table.weights, table.features.categorical, stage_values)
         if params["sde_initialize_from_data"]:
             recipe = recipe.fitted_to(noise_table.residuals)
-        tick = _round_counter(bar, fits, rounds)
-        bags = train_bags(params, noise_table, recipe, seeds[1:], threads, tick, table.records)
+        bags = train_bags(params, noise_table, recipe, seeds[1:], threads, progress.tick, table.records)
     model = FittedModel(
         table.features,
         table.response,
@@ -353,19 +356,3 @@ def check_atoms(atoms: Any) -> None:
 def seed_integer(seed: np.random.SeedSequence) -> int:
     """Return 31 bits of a seed sequence, for LightGBM and scikit-learn."""
     return int(seed.generate_state(1)[0] >> 1)
-
-
-def _round_counter(bar: Any, folds: int, rounds: int) -> Callable[[float | None], None]:
-    """Advance the bar by boosting rounds; a booster that stops early jumps to its end."""
-    finished = 0
-
-    def tick(loss: float | None) -> None:
-        nonlocal finished
-        if loss is None:
-            finished += 1
-            bar.update(folds + finished * rounds - bar.n)
-        else:
-            bar.set_postfix_str(f"validation loss {loss:.4g}", refresh=False)
-            bar.update()
-
-    return tick

@@ -6,7 +6,13 @@ from diffgbm import engine
 from diffgbm.first_stage import leaf_forest
 
 
-def warmup() -> None:
-    """Compile all kernels: some seconds the first time on a machine, little once the machine code is cached."""
-    engine.warmup()
+def warmup(joint: bool = True) -> None:
+    """Compile all kernels: 10 to 20 seconds the first time on a machine, little once the machine code is cached.
+
+    Parameters
+    ----------
+    joint : bool
+        Whether to compile those for several responses as well, which is 40% of the work.
+    """
+    engine.warmup(joint)
     leaf_forest.warmup()
