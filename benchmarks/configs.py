@@ -22,10 +22,13 @@ class Budget:
         Finite trials, in at most twice as many attempts; ``None`` is the family's number in the paper.
     minutes : float or None
         Limit on the sum of the trials' durations; no trial starts after it. ``None`` is no limit.
+    prune : bool
+        Whether a trial ends early that is bad on a part of the training rows. The paper's rule is not to.
     """
 
     trials: int | None = None
     minutes: float | None = None
+    prune: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,10 +41,10 @@ class Config:
         Hyperparameters, as ``Family.build`` takes them.
     validation_crps : float
         Mean CRPS on fold 0, in original units.
-    n_trials_target, n_trials_finite, n_trials_failed : int
-        Requested trials, trials with a score, and trials that raised or had no finite score.
+    n_trials_target, n_trials_finite, n_trials_failed, n_trials_pruned : int
+        Requested trials, trials with a score, trials that raised or had no finite score, and trials that ended early.
     budget : dict
-        Requested ``trials`` and ``minutes``.
+        Requested ``trials``, ``minutes`` and ``prune``.
     seconds : float
         Sum of the trials' durations.
     versions : dict
@@ -60,10 +63,11 @@ class Config:
     versions: dict[str, str]
     commit: str
     source_hash: str
+    n_trials_pruned: int = 0
 
     def spending(self) -> dict[str, Any]:
         """Return the budget and the numbers of trials, as records store them."""
-        counts = ("n_trials_target", "n_trials_finite", "n_trials_failed")
+        counts = ("n_trials_target", "n_trials_finite", "n_trials_failed", "n_trials_pruned")
         return {**self.budget, **{name: getattr(self, name) for name in counts}}
 
 

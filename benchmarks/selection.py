@@ -97,6 +97,9 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     """Declare the budget of a study."""
     parser.add_argument("--trials", type=_positive, help="finite trials of each study (default: the paper's)")
     parser.add_argument("--minutes", type=float, help="minutes of each study, over all runs (default: no limit)")
+    parser.add_argument(
+        "--prune", action="store_true", help="end trials that are bad on a part of the rows (the paper does not)"
+    )
 
 
 def add_folds(parser: argparse.ArgumentParser) -> None:
@@ -115,7 +118,7 @@ def settings_of(args: argparse.Namespace, deadline: float | None = None) -> Sett
         results_dir=args.results_dir or PROTOCOL,
         data_dir=data_directory(args.data_dir),
         registry=args.registry,
-        budget=Budget(getattr(args, "trials", None), getattr(args, "minutes", None)),
+        budget=Budget(getattr(args, "trials", None), getattr(args, "minutes", None), getattr(args, "prune", False)),
         folds=tuple(getattr(args, "folds", None) or EVALUATION_FOLDS),
         test_rows=getattr(args, "test_rows", None),
         force=getattr(args, "force", False),

@@ -10,6 +10,7 @@ import time
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Literal
 
 from benchmarks import configs, provenance
@@ -17,6 +18,7 @@ from benchmarks.configs import Budget, Config
 from benchmarks.families.base import Family
 from benchmarks.layout import Layout
 from benchmarks.protocol import MASTER_SEED, TUNING_FOLD, Fold, prepare, seeds
+from benchmarks.pruning import Pruned, median_pruner, score_in_stages
 from benchmarks.table_files import Table
 from diffgbm.metrics.scores import crps
 from diffgbm.tuning import studies
@@ -89,12 +91,14 @@ def tune(
     # of the data set and not of the family: rows with one space are given the same first trials, data sets are not
     seed = (MASTER_SEED, zlib.crc32(data_set.encode()))
     with open_journal(layout.journal(data_set, family.name)) as study:
+        if budget.prune:
+            study.optuna.pruner = median_pruner()
         # a study that is not spent is gone on with; one whose configuration was lost is only asked for it
         while not stop():
             trial = study.claim(limits, family.corners, seed)
             if trial is None:
                 break
-            _attempt(study, trial, family, fold, threads, clock)
+            _attempt(study, trial, family, fold, threads, clock, budget.prune)
         status = study.status()
         if not status.is_spent(limits):
             state: Literal["shared", "stopped"] = "stopped" if stop() else "shared"
@@ -115,20 +119,25 @@ def validation_crps(family: Family, params: Mapping[str, Any], fold: Fold, threa
     return float(crps(samples, fold.y_test).mean())
 
 
-def _attempt(study: Study, trial: Any, family: Family, fold: Fold, threads: int, clock: Clock) -> None:
+def _attempt(study: Study, trial: Any, family: Family, fold: Fold, threads: int, clock: Clock, prune: bool) -> None:
     """Run one trial; whatever it raises is its own failure, except the wish to stop."""
     started = clock()
     try:
         params = configs.plain(family.suggest(trial))
         trial.set_user_attr("params", params)
-        score = validation_crps(family, params, fold, threads)
+        score = partial(validation_crps, family, params, threads=threads)
+        # the choices of the first trials are the paper's: they are never pruned
+        staged = prune and "corner" not in trial.user_attrs
+        value = score_in_stages(trial, fold, score) if staged else score(fold)
+    except Pruned:
+        study.prune(trial, clock() - started)
     except Exception as error:
         study.finish(trial, None, clock() - started, f"{type(error).__name__}: {error}")
     except BaseException:
         study.abandon(trial)
         raise
     else:
-        study.finish(trial, score, clock() - started)
+        study.finish(trial, value, clock() - started)
 
 
 def _limits(target: int, budget: Budget) -> studies.Budget:
@@ -138,7 +147,13 @@ def _limits(target: int, budget: Budget) -> studies.Budget:
 
 def _covers(config: Config, limits: studies.Budget) -> bool:
     """Whether a configuration was selected with at least this budget, as far as its file says."""
-    return StudyStatus(config.n_trials_finite, config.n_trials_failed, 0, config.seconds).is_spent(limits)
+    status = StudyStatus(
+        finite=config.n_trials_finite,
+        failed=config.n_trials_failed,
+        seconds=config.seconds,
+        pruned=config.n_trials_pruned,
+    )
+    return status.is_spent(limits)
 
 
 def _config(
@@ -162,12 +177,14 @@ def _config(
         versions=provenance.versions((*family.packages, "optuna")),
         commit=provenance.commit(),
         source_hash=provenance.source_hash(),
+        n_trials_pruned=status.pruned,
     )
 
 
 def _summary(config: Config) -> str:
+    pruned = f", {config.n_trials_pruned} pruned" if config.n_trials_pruned else ""
     failed = f", {config.n_trials_failed} failed" if config.n_trials_failed else ""
     return (
-        f"{config.n_trials_finite} of {config.n_trials_target} trials{failed}, "
+        f"{config.n_trials_finite} of {config.n_trials_target} trials{pruned}{failed}, "
         f"validation CRPS {config.validation_crps:.4g}"
     )

@@ -132,7 +132,7 @@ def test_a_line_has_everything(table, layout):
     assert line["params"] == {"shift": 0.5}
     assert line["budget"] == {
         **{"trials": 3, "minutes": None},
-        **{"n_trials_target": 3, "n_trials_finite": 3, "n_trials_failed": 1},
+        **{"n_trials_target": 3, "n_trials_finite": 3, "n_trials_failed": 1, "n_trials_pruned": 0},
     }
     assert (line["threads"], line["sampler"]) == (2, "none")
     assert set(line["versions"]) == {"diffgbm", "numpy", "scikit-learn", "scipy"}

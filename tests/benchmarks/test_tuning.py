@@ -82,7 +82,7 @@ def test_the_best_trial_becomes_the_configuration(table, layout):
     assert config.params == {"shift": min(scores, key=scores.__getitem__), "fixed": "word"}
     assert config.validation_crps == min(scores.values())
     assert config.n_trials_failed == 0
-    assert config.budget == {"trials": None, "minutes": None}
+    assert config.budget == {"trials": None, "minutes": None, "prune": False}
     assert set(config.versions) == {"diffgbm", "numpy", "optuna", "scikit-learn", "scipy"}
     assert len(config.source_hash) == 64
 
@@ -141,7 +141,7 @@ def test_minutes_are_the_sum_of_the_trials(table, layout, minutes, trials):
     assert config is not None
     assert (config.n_trials_finite, config.n_trials_target) == (trials, 40)
     assert config.seconds == 30.0 * trials
-    assert config.budget == {"trials": None, "minutes": minutes}
+    assert config.budget == {"trials": None, "minutes": minutes, "prune": False}
 
 
 def test_minutes_of_earlier_runs_count(table, layout, log):

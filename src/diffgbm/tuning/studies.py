@@ -12,7 +12,7 @@ import secrets
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -48,30 +48,35 @@ class Budget:
 
 @dataclass(frozen=True)
 class StudyStatus:
-    """What a study has spent: finite, failed and running trials, and the seconds of those that ended."""
+    """What a study has spent: finite, failed and running trials, the seconds of those that ended, pruned trials.
+
+    A pruned trial was judged on a part of the data. It takes room of the budget like a finite one.
+    """
 
     finite: int = 0
     failed: int = 0
     running: int = 0
     seconds: float = 0.0
+    pruned: int = 0
 
     @property
     def next_index(self) -> int:
         """Index of the next trial."""
-        return self.finite + self.failed + self.running
+        return self.finite + self.failed + self.running + self.pruned
 
     def is_spent(self, budget: Budget) -> bool:
         """Whether no trial may begin any more."""
-        ended = self.finite + self.failed
-        if budget.n_trials is not None and (self.finite >= budget.n_trials or ended >= 2 * budget.n_trials):
+        judged = self.finite + self.pruned
+        ended = judged + self.failed
+        if budget.n_trials is not None and (judged >= budget.n_trials or ended >= 2 * budget.n_trials):
             return True
         tried = self.finite if budget.until_finite else ended
         return budget.seconds is not None and tried > 0 and self.seconds >= budget.seconds
 
     def has_room(self, budget: Budget) -> bool:
         """Whether another trial may begin even if all running trials turn out finite, or all fail."""
-        if_finite = StudyStatus(self.finite + self.running, self.failed, 0, self.seconds)
-        if_failed = StudyStatus(self.finite, self.failed + self.running, 0, self.seconds)
+        if_finite = replace(self, finite=self.finite + self.running, running=0)
+        if_failed = replace(self, failed=self.failed + self.running, running=0)
         return not if_finite.is_spent(budget) and not if_failed.is_spent(budget)
 
 
@@ -153,6 +158,7 @@ class Study:
             failed=sum(has_failed(trial) for trial in trials),
             running=sum(trial.state == states.RUNNING for trial in trials),
             seconds=float(sum(trial.user_attrs.get("seconds", 0.0) for trial in trials)),
+            pruned=sum(trial.state == states.PRUNED for trial in trials),
         )
 
     def claim(self, budget: Budget, corners: Sequence[Mapping[str, Any]], seed: Sequence[int]) -> Any | None:
@@ -188,6 +194,11 @@ class Study:
         else:
             trial.set_user_attr("error", error or f"the score was {value}")
             self.optuna.tell(trial, state=need("optuna").trial.TrialState.FAIL)
+
+    def prune(self, trial: Any, seconds: float) -> None:
+        """End a trial that is worse than others on a part of the data; it counts, and is never the best one."""
+        trial.set_user_attr("seconds", seconds)
+        self.optuna.tell(trial, state=need("optuna").trial.TrialState.PRUNED)
 
     def abandon(self, trial: Any) -> None:
         """End a trial that was interrupted; it does not count."""
