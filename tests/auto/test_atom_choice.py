@@ -20,7 +20,7 @@ def test_zeros_are_accepted_and_other_tables_have_no_atoms():
 def test_automatic_fits_have_atoms(tmp_path):
     X, y = zero_inflated(400)
     model = auto(LEAST).fit(X, y)
-    assert "beside atoms at 0" in model.explain()
+    assert "is exactly 0." in model.explain()
     fresh, observed = zero_inflated(1000, seed=1)
     distribution = model.predict_distribution(fresh)
     assert distribution.cdf(0.0).mean() == pytest.approx(np.mean(observed == 0.0), abs=0.05)

@@ -18,10 +18,26 @@ from diffgbm.fitting.training import check_arguments
 
 def test_a_candidate_reads_as_a_line():
     candidate = Candidate("stack", ("mean", "cdf"), "flow")
-    assert str(candidate) == "flow, stack subtracted, mean and cdf as features, usual"
-    assert str(LARGE_PLAIN) == "edm, nothing subtracted, large"
+    assert str(candidate) == (
+        "flow matching of the residuals of stacked regressions, "
+        "with the predicted mean and the predicted distribution function as features"
+    )
+    assert str(LARGE_PLAIN) == "diffusion of the response, large trees"
     sampler = Sampler("heun", 10, "ode")
-    assert str(replace(candidate, sampler=sampler)).endswith(f", usual, {sampler}")
+    assert str(replace(candidate, sampler=sampler)).endswith(f", sampled by {sampler}")
+    assert replace(candidate, size="large", sampler=sampler).family == candidate
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_different_candidates_have_different_names(preset):
+    everything = stages("stack", "cdf", *PRESETS[preset].first_stage_models)
+    candidates = [
+        replace(candidate, size=size)
+        for candidate in candidates_of(PRESETS[preset], everything)
+        for size in PRESETS[preset].sizes
+    ]
+    assert len(set(map(str, candidates))) == len(candidates)
+    assert not any("_" in str(candidate) for candidate in candidates), "no name of a setting"
 
 
 @pytest.mark.parametrize("recipe", ["flow", "edm"])

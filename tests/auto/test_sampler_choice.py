@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import diffgbm
-from diffgbm.auto import final_models, sampler_choice
+from diffgbm.auto import final_models, fitting, sampler_choice
+from diffgbm.auto.leaderboard import Leaderboard
 from diffgbm.auto.presets import PRESETS
 from diffgbm.auto.sampler_choice import MIN_GAIN, ROWS, SAMPLERS, deciding_bag, lowers
 from diffgbm.diffusion.recipe import NAMED, noise_model_arguments
@@ -66,38 +67,45 @@ def test_a_poor_sampler_is_replaced_without_training_anything_again(poor_recipes
 def test_the_choice_is_reported_and_saved(poor_recipes, tmp_path):
     X, y = toy(200)
     model = auto().fit(X, y)
-    leaderboard = model.leaderboard_
-    tried = leaderboard["model"][leaderboard["stage"] == "sampler"]
+    board = model.leaderboard_
+    pooled = board["model"][board["outcome"] == "in the pool"]
     for sampler in used(model):
         assert str(sampler) in model.explain()
         assert any(name.endswith(str(sampler)) for name in model.weights_)
-        assert any(name.endswith(str(sampler)) for name in tried)
+        assert any(name.endswith(str(sampler)) for name in pooled)
     model.save(tmp_path / "m.dgbm")
     loaded = diffgbm.load(tmp_path / "m.dgbm")
     assert used(loaded) == used(model)
     np.testing.assert_array_equal(loaded.sample(X, 5, seed=1), model.sample(X, 5, seed=1))
 
 
-def test_bags_that_come_after_the_choice_follow_it(poor_recipes, monkeypatch):
+@pytest.fixture
+def written(monkeypatch):
+    """All lines of the leaderboard, in order."""
+    lines = []
+    monkeypatch.setattr(fitting, "Leaderboard", lambda unit: Leaderboard(unit, lines))
+    return lines
+
+
+def test_bags_that_come_after_the_choice_follow_it(poor_recipes, monkeypatch, written):
     monkeypatch.setattr(sampler_choice, "ROWS", 10)  # the first bag decides
     X, y = toy(200)
     model = auto(replace(TINY, bags=4)).fit(X, y)
     assert POOR not in used(model)
     assert {len(member.bags) for member in model.pool_.members} == {4}
-    leaderboard = model.leaderboard_
     for stage in ("bag 2", "bag 3", "bag 4"):
-        names = leaderboard["model"][leaderboard["stage"] == stage]
-        assert any(str(sampler) in name for sampler in used(model) for name in names)
-    weighed = leaderboard["rows"][leaderboard["stage"].str.startswith("final")]
-    assert set(weighed) == {200}
+        samplers = {line.candidate.sampler for line in written if line.stage == stage}
+        assert samplers & used(model)
+    final = model.leaderboard_[~model.leaderboard_["outcome"].str.startswith("dropped")]
+    assert set(final["rows"]) == {200}
 
 
-def test_a_pool_that_is_no_better_keeps_its_samplers(poor_recipes, monkeypatch):
+def test_a_pool_that_is_no_better_keeps_its_samplers(poor_recipes, monkeypatch, written):
     X, y = toy(200)
     monkeypatch.setattr(final_models, "lowers", lambda *arguments: False)
     model = auto().fit(X, y)
     assert used(model) == {POOR}
-    assert "sampler" in set(model.leaderboard_["stage"])  # it was tried
+    assert "sampler" in {line.stage for line in written}  # it was tried
 
 
 def test_the_choice_comes_as_soon_as_there_are_rows_enough():

@@ -8,7 +8,7 @@ import pytest
 from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.candidates import LARGE_PLAIN, Candidate
 from diffgbm.auto.leaderboard import Leaderboard
-from diffgbm.auto.summary import summary
+from diffgbm.auto.summary import reference_crps, summary
 from diffgbm.data.records import Records
 
 DISTINCT = Records(None, "distinct", 10, 10)
@@ -22,25 +22,52 @@ def parts():
         leaderboard.add(candidate, "bag 1", 0.5, 1.0, 10)
     member = SimpleNamespace(bags=(1, 2, 3))
     pool = SimpleNamespace(members=(member, member), candidates=candidates, weights=np.array([0.6, 0.4]))
-    model = SimpleNamespace(shapes=(ResponseShape(),), correction=None, atoms=None)
+    first = SimpleNamespace(response_names=("price",))
+    model = SimpleNamespace(shapes=(ResponseShape(),), correction=None, atoms=None, first=first)
     return pool, model, leaderboard
 
 
-def test_two_sentences(parts):
-    assert summary(*parts, 0.25, False, DISTINCT) == (
-        "Of 2 candidates the pool holds 60% flow, stack subtracted, usual; 40% edm, nothing subtracted, large, in 3 "
-        "bag(s). On unseen rows its CRPS is 0.5, 25.0% of the response's standard deviation."
+def test_the_first_sentence_says_how_good_it_is(parts):
+    assert summary(*parts, (0.25, 0.5), False, DISTINCT) == (
+        "On rows that it was not trained on, the model predicts price 50% better than without any columns: its CRPS, "
+        "the average error of a distribution, is 0.5 instead of 1. It mixes 2 of 2 candidates, each fitted 3 times to "
+        "different rows: 60% flow matching of the residuals of stacked regressions; 40% diffusion of the response, "
+        "large trees."
     )
+
+
+@pytest.mark.parametrize(
+    ("own", "reference", "amount"),
+    [(0.49, 0.5, "only 2.0% better than"), (0.6, 0.5, "no better than"), (0.0, 0.0, "no better than")],
+)
+def test_columns_that_say_nothing_are_not_praised(parts, own, reference, amount):
+    start = f"The columns say little about price: on rows that it was not trained on, the model predicts price {amount}"
+    assert summary(*parts, (own, reference), False, DISTINCT).startswith(start)
+
+
+def test_one_model(parts):
+    _, model, leaderboard = parts
+    one = SimpleNamespace(members=(SimpleNamespace(bags=(1,)),), candidates=(LARGE_PLAIN,), weights=np.ones(1))
+    text = summary(one, model, leaderboard, (0.25, 0.5), False, DISTINCT)
+    assert text.endswith("It is the best of 2 candidates, fitted once: diffusion of the response, large trees.")
+
+
+def test_the_reference_is_the_crps_of_the_responses_themselves():
+    y = np.array([[0.0], [2.0], [4.0]])
+    # CRPS of {0, 2, 4} at 0: mean distance 2 minus half the mean difference 16/9
+    assert reference_crps(y, np.array([0]), None, np.array([2.0])) == pytest.approx((2.0 - 8.0 / 9.0) / 2.0)
+    assert reference_crps(y, np.array([0, 1]), np.array([1.0, 0.0, 1.0]), np.ones(1)) == pytest.approx(2.0 - 8.0 / 9.0)
 
 
 def test_what_was_done_to_the_pool(parts):
     pool, model, leaderboard = parts
     model.shapes, model.correction = (ResponseShape(low=0.0),), object()
-    text = summary(pool, model, leaderboard, 0.25, True, DISTINCT)
-    assert "in 3 bag(s), kept to at least 0, recalibrated. " in text
-    assert text.endswith("standard deviation, and the time limit cut the fit short.")
+    model.atoms = SimpleNamespace(values=np.array([0.0, 2.5]))
+    text = summary(pool, model, leaderboard, (0.25, 0.5), True, DISTINCT)
+    assert "Predictions are kept to at least 0. A classifier predicts how often price is exactly 0, 2.5. " in text
+    assert "Intervals are recalibrated on such rows. The time limit cut the fit short: a larger one may" in text
 
 
 def test_repeated_rows_are_told(parts):
-    text = summary(*parts, 0.25, False, Records(np.array([0, 1, 0, 1]), "stacked", 4, 2))
+    text = summary(*parts, (0.25, 0.5), False, Records(np.array([0, 1, 0, 1]), "stacked", 4, 2))
     assert text.endswith("4 rows are 2 records. Copies of a record stay together in every split.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from diffgbm.auto.first_stages import NONE, FirstStages
@@ -11,6 +11,21 @@ from diffgbm.diffusion.recipe import noise_model_arguments
 from diffgbm.diffusion.sampler import Sampler
 from diffgbm.fitting.defaults import DEFAULTS
 from diffgbm.fitting.sizes import SIZES
+
+RECIPE_NAMES = {"flow": "flow matching", "edm": "diffusion"}
+"""Recipes, as users read them."""
+SUBTRACTED_NAMES = {
+    NONE: "the response",
+    "stack": "the residuals of stacked regressions",
+    "lightgbm": "the residuals of LightGBM",
+    "gp_rbf": "the residuals of a Gaussian process",
+    "mlp_wide": "the residuals of a neural network",
+}
+"""What a noise model learns after a first-stage model is subtracted."""
+FEATURE_NAMES = {"mean": "the predicted mean", "cdf": "the predicted distribution function"}
+"""First-stage predictions that are features."""
+SIZE_NAMES = {"usual": "", "large": "large trees", "calm": "small trees", "probe": "few trees"}
+"""Sizes; the usual one is not mentioned."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +51,19 @@ class Candidate:
     sampler: Sampler | None = None
 
     def __str__(self) -> str:
-        first_stage = f"{self.subtracted} subtracted" if self.subtracted != NONE else "nothing subtracted"
-        features = f", {' and '.join(self.features)} as features" if self.features else ""
-        sampler = f", {self.sampler}" if self.sampler else ""
-        return f"{self.recipe}, {first_stage}{features}, {self.size}{sampler}"
+        features = " and ".join(FEATURE_NAMES.get(name, f"the prediction of {name}") for name in self.features)
+        parts = [
+            f"{RECIPE_NAMES.get(self.recipe, self.recipe)} of {SUBTRACTED_NAMES.get(self.subtracted, self.subtracted)}",
+            f"with {features} as features" if features else "",
+            SIZE_NAMES.get(self.size, f"size {self.size}"),
+            f"sampled by {self.sampler}" if self.sampler else "",
+        ]
+        return ", ".join(part for part in parts if part)
+
+    @property
+    def family(self) -> Candidate:
+        """The candidate in the usual size and with its recipe's sampler: sizes and samplers of one are its variants."""
+        return replace(self, size="usual", sampler=None)
 
     def arguments(self, n_repeats: int, size: str | None = None) -> dict[str, Any]:
         """Return the arguments that its noise model is trained with; ``size`` replaces the candidate's."""

@@ -10,6 +10,7 @@ import numpy as np
 from diffgbm._util.types import Array, Rows
 from diffgbm.auto.budget import BUDGET
 from diffgbm.auto.candidates import Candidate
+from diffgbm.auto.leaderboard import FINAL
 from diffgbm.auto.pool import mixture_points, pool_weights
 from diffgbm.auto.presets import Preset
 from diffgbm.auto.progress import Progress
@@ -215,7 +216,7 @@ def pooled(scorer: Scorer, models: Sequence[FinalModel], splits: Splits) -> Pool
 def _record_weights(scorer: Scorer, models: Sequence[FinalModel], pool: Pool, progress: Progress) -> None:
     weights = dict(zip(pool.candidates, pool.weights.tolist(), strict=True))
     for model in models:
-        stage = f"final, weight {weights.get(model.candidate, 0.0):.2f}"
+        stage = f"{FINAL}{weights.get(model.candidate, 0.0):.2f}"
         progress.leaderboard.add(model.candidate, stage, _score_of(scorer, model, pool.rows), 0.0, len(pool.rows))
 
 

@@ -26,7 +26,7 @@ from diffgbm.auto.progress import Progress
 from diffgbm.auto.recalibration import Correction, adjusted_observations
 from diffgbm.auto.scorer import Scorer
 from diffgbm.auto.search import search
-from diffgbm.auto.summary import summary
+from diffgbm.auto.summary import reference_crps, summary
 from diffgbm.auto.trainer import Trainer
 from diffgbm.data.splits import part_of_records, subsample
 from diffgbm.distributions import Distribution, PredictiveDistribution
@@ -68,7 +68,7 @@ class AutomaticFit:
     cut_short : bool
         Whether the time limit left any work out.
     summary : str
-        Two sentences.
+        A few sentences.
     """
 
     pool: PooledModel
@@ -127,6 +127,7 @@ def fit_automatically(
         losses = out_of_bag.crps(observed)
         crps = float(np.average(losses, weights=None if weights is None else weights[out_of_bag_rows]))
         crps /= leaderboard.unit
+    reference = reference_crps(everything.observed, out_of_bag_rows, everything.weights, scorer.units)
     return AutomaticFit(
         pool=model,
         candidates=pool.candidates,
@@ -135,7 +136,7 @@ def fit_automatically(
         rows=everything.sources[out_of_bag_rows],
         first_stage_errors=trainer.problem.first_stages.errors,
         cut_short=clock.cut,
-        summary=summary(pool, model, leaderboard, crps, clock.cut, whole.repetition),
+        summary=summary(pool, model, leaderboard, (crps, reference), clock.cut, whole.repetition),
     )
 
 

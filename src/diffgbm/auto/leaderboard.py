@@ -9,6 +9,8 @@ from diffgbm.auto.candidates import Candidate
 
 ROUND = "round"
 """First word of the stage of a score from the search."""
+FINAL = "final, weight "
+"""First words of the stage of a final model's score."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,8 @@ class Leaderboard:
 
     @property
     def n_candidates(self) -> int:
-        """How many different candidates were tried."""
-        return len({str(line.candidate) for line in self.lines})
+        """How many candidates were tried; another size or sampler makes no other candidate."""
+        return len(self.rows())
 
     @property
     def first_scores(self) -> dict[Candidate, float]:
@@ -69,16 +71,49 @@ class Leaderboard:
                 scores.setdefault(line.candidate, line.relative_crps)
         return scores
 
+    def rows(self) -> list[Line]:
+        """Return the last line of each candidate: final models by score, then those that were dropped, latest first.
+
+        Scores of one stage average the same rows; those of different stages do not.
+        """
+        final = [line for line in self.lines if line.stage.startswith(FINAL)]
+        families = {line.candidate.family for line in final}
+        dropped: dict[Candidate, tuple[int, Line]] = {}
+        stages = list(dict.fromkeys(line.stage for line in self.lines))
+        for line in self.lines:
+            if line.candidate.family not in families:
+                dropped[line.candidate.family] = (-stages.index(line.stage), line)
+        others = sorted(dropped.values(), key=lambda entry: (entry[0], entry[1].relative_crps))
+        return [*sorted(final, key=lambda line: line.relative_crps), *(line for _, line in others)]
+
     def records(self) -> list[dict[str, Any]]:
-        """Return the lines as plain values."""
+        """Return one row of plain values for each candidate."""
         return [
             {
                 "model": str(line.candidate),
-                "stage": line.stage,
                 "crps": line.relative_crps * self.unit,
                 "relative_crps": line.relative_crps,
+                "weight": float(line.stage.removeprefix(FINAL)) if line.stage.startswith(FINAL) else 0.0,
+                "outcome": _outcome(line.stage),
                 "rows": line.rows,
-                "seconds": round(line.seconds, 2),
+                "seconds": round(self._seconds(line.candidate), 2),
             }
-            for line in self.lines
+            for line in self.rows()
         ]
+
+    def _seconds(self, candidate: Candidate) -> float:
+        """Time of all lines of a candidate; the large plain one and its usual size may both be final models."""
+        variants = {line.candidate.size for line in self.rows() if line.candidate.family == candidate.family}
+        return sum(
+            line.seconds
+            for line in self.lines
+            if line.candidate.family == candidate.family
+            and (len(variants) == 1 or line.candidate.size == candidate.size)
+        )
+
+
+def _outcome(stage: str) -> str:
+    """Say what became of a candidate whose last line has this stage."""
+    if not stage.startswith(FINAL):
+        return f"dropped after {stage}"
+    return "in the pool" if float(stage.removeprefix(FINAL)) > 0.0 else "final model without weight"

@@ -1,17 +1,29 @@
-"""The summary of an automatic fit in two sentences."""
+"""The summary of an automatic fit in a few sentences."""
 
 from __future__ import annotations
 
+import numpy as np
+
+from diffgbm._util.types import Array
 from diffgbm.auto.final_models import Pool
 from diffgbm.auto.leaderboard import Leaderboard
 from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.data.records import Records
+from diffgbm.metrics.scores import climatology_crps
+
+LITTLE = 0.05
+"""Skill below which the columns say little about the response."""
 
 
 def summary(
-    pool: Pool, model: PooledModel, leaderboard: Leaderboard, crps: float, cut: bool, repetition: Records
+    pool: Pool,
+    model: PooledModel,
+    leaderboard: Leaderboard,
+    crps: tuple[float, float],
+    cut: bool,
+    repetition: Records,
 ) -> str:
-    """Say what was chosen and how good it is on unseen rows.
+    """Say how good a model is on unseen rows, then what was chosen.
 
     Parameters
     ----------
@@ -21,23 +33,52 @@ def summary(
         The same, with shapes and correction.
     leaderboard : Leaderboard
         What was tried.
-    crps : float
-        Out-of-bag CRPS in units of the response's standard deviation.
+    crps : (float, float)
+        Out-of-bag CRPS of the model and of the responses themselves, in units of the response's standard deviation.
     cut : bool
         Whether the time limit left any work out.
     repetition : Records
         How the rows of the table repeat.
     """
-    members = [f"{w:.0%} {c}" for w, c in zip(pool.weights, pool.candidates, strict=True)]
-    extra = [f"kept to {shape}" for shape in model.shapes if shape]
+    names = model.first.response_names
+    shapes = [f"Predictions are kept to {shape}." for shape in model.shapes if shape]
     if model.atoms is not None:
-        extra += [f"beside atoms at {', '.join(f'{value:g}' for value in model.atoms.values)}"]
-    extra += ["recalibrated"] if model.correction is not None else []
-    bags = max(len(member.bags) for member in pool.members)
-    return (
-        f"Of {leaderboard.n_candidates} candidates the pool holds {'; '.join(members)}, in {bags} bag(s)"
-        f"{', ' + ', '.join(extra) if extra else ''}. "
-        f"On unseen rows its CRPS is {crps * leaderboard.unit:.4g}, {crps:.1%} of the response's standard deviation"
-        f"{', and the time limit cut the fit short' if cut else ''}."
-        f"{'' if repetition.kind == 'distinct' else f' {repetition}'}"
+        values = ", ".join(f"{value:g}" for value in model.atoms.values)
+        shapes += [f"A classifier predicts how often {names[0]} is exactly {values}."]
+    return " ".join(
+        [
+            _quality(" and ".join(names), crps, leaderboard.unit),
+            _choice(pool, leaderboard.n_candidates),
+            *shapes,
+            *(["Intervals are recalibrated on such rows."] if model.correction is not None else []),
+            *(["The time limit cut the fit short: a larger one may give a better model."] if cut else []),
+            *([] if repetition.kind == "distinct" else [str(repetition)]),
+        ]
     )
+
+
+def _quality(response: str, crps: tuple[float, float], unit: float) -> str:
+    own, reference = crps
+    numbers = f"its CRPS, the average error of a distribution, is {own * unit:.4g} instead of {reference * unit:.4g}."
+    skill = 1.0 - own / reference if reference > 0.0 else 0.0
+    if skill < LITTLE:
+        amount = f"only {skill:.1%} better than" if skill > 0.0 else "no better than"
+        start = f"The columns say little about {response}: on"
+    else:
+        amount, start = f"{skill:.0%} better than", "On"
+    return f"{start} rows that it was not trained on, the model predicts {response} {amount} without any columns: {numbers}"
+
+
+def _choice(pool: Pool, n_candidates: int) -> str:
+    bags = max(len(member.bags) for member in pool.members)
+    times = "once" if bags == 1 else f"{bags} times to different rows"
+    if len(pool.candidates) == 1:
+        return f"It is the best of {n_candidates} candidates, fitted {times}: {pool.candidates[0]}."
+    members = [f"{w:.0%} {c}" for w, c in zip(pool.weights, pool.candidates, strict=True)]
+    return f"It mixes {len(members)} of {n_candidates} candidates, each fitted {times}: {'; '.join(members)}."
+
+
+def reference_crps(observed: Array, rows: Array, weights: Array | None, units: Array) -> float:
+    """CRPS of all responses (n, d) as one distribution for ``rows``, in ``units`` (d,), averaged over responses."""
+    losses = climatology_crps(observed, observed[rows]) / units
+    return float(np.mean(np.average(losses, axis=0, weights=None if weights is None else weights[rows])))

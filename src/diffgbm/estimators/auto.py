@@ -68,7 +68,9 @@ class AutoDiffGBM(DistributionalRegressor):
     pool_ : PooledModel
         The fitted pool.
     leaderboard_ : DataFrame, or list of dict without pandas
-        The candidates, the number of rows they were trained on and their held-out scores.
+        One row for each candidate: its held-out CRPS (also in standard deviations of the response), its weight in the
+        pool, what became of it, rows and seconds. Final models come first, the best one on top; then those that were
+        dropped, the latest first. Scores of candidates that were dropped earlier are those of fewer rows.
     weights_ : dict
         Weight of each member of the pool.
     oob_distribution_ : PredictiveDistribution or JointDistribution
@@ -191,7 +193,7 @@ class AutoDiffGBM(DistributionalRegressor):
         return self
 
     def explain(self) -> str:
-        """Summarise in two sentences what was chosen and its held-out score."""
+        """Say in a few sentences how well the model predicts unseen rows, and what was chosen."""
         check_is_fitted(self)
         return self._summary
 
