@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diffgbm._util.types import Array
+from diffgbm._util.types import Array, Rows
 from diffgbm.auto.final_models import Pool
 from diffgbm.auto.leaderboard import Leaderboard
 from diffgbm.auto.pooled_model import PooledModel
@@ -66,7 +66,8 @@ def _quality(response: str, crps: tuple[float, float], unit: float) -> str:
         start = f"The columns say little about {response}: on"
     else:
         amount, start = f"{skill:.0%} better than", "On"
-    return f"{start} rows that it was not trained on, the model predicts {response} {amount} without any columns: {numbers}"
+    where = f"{start} rows that it was not trained on"
+    return f"{where}, the model predicts {response} {amount} without any columns: {numbers}"
 
 
 def _choice(pool: Pool, n_candidates: int) -> str:
@@ -78,7 +79,7 @@ def _choice(pool: Pool, n_candidates: int) -> str:
     return f"It mixes {len(members)} of {n_candidates} candidates, each fitted {times}: {'; '.join(members)}."
 
 
-def reference_crps(observed: Array, rows: Array, weights: Array | None, units: Array) -> float:
+def reference_crps(observed: Array, rows: Rows, weights: Array | None, units: Array) -> float:
     """CRPS of all responses (n, d) as one distribution for ``rows``, in ``units`` (d,), averaged over responses."""
     losses = climatology_crps(observed, observed[rows]) / units
     return float(np.mean(np.average(losses, axis=0, weights=None if weights is None else weights[rows])))
