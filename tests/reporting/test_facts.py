@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import diffgbm
-from diffgbm import DiffGBM, PredictiveDistribution
+from diffgbm import PredictiveDistribution
 from diffgbm.metrics.diagnostics import LEVELS as NOMINAL
 from diffgbm.reporting import facts
 from diffgbm.reporting.rows import read_rows
@@ -58,9 +58,29 @@ def test_bars_of_a_histogram(n, expected):
     assert facts.bars(n) == expected
 
 
-def test_a_model_that_cannot_be_saved_has_no_size(flow_model, monkeypatch):
-    def refuse(self, path):
-        raise TypeError("no")
+def test_observations_lie_around_the_predicted_medians(known_facts):
+    result = known_facts.responses[0].centre
+    assert len(result.predicted) == len(result.observed) == facts.POINTS
+    np.testing.assert_allclose(result.group_observed, result.group_predicted, atol=0.5)
 
-    monkeypatch.setattr(DiffGBM, "save", refuse)
-    assert facts.model_bytes(flow_model) is None
+
+def test_probabilities_of_exceeding_thresholds_are_reliable(known, known_facts):
+    y = known[2]
+    events = known_facts.responses[0].events
+    np.testing.assert_allclose([event.threshold for event in events], np.quantile(y, facts.THRESHOLDS))
+    groups = [(p, h) for event in events for p, h in zip(event.probability, event.happened, strict=True)]
+    inside = [h.low <= p <= h.high for p, h in groups]
+    assert np.mean(inside) > 0.85
+    for event in events:
+        assert event.brier < 0.6 * event.reference
+        assert sum(h.count for h in event.happened) == len(y)
+
+
+def test_thresholds_that_nothing_or_everything_exceeds_are_left_out():
+    np.testing.assert_array_equal(facts.usual_thresholds(np.array([0.0] * 80 + [1.0] * 20)), [0.0])
+    assert len(facts.usual_thresholds(np.full(9, 3.0))) == 0
+
+
+def test_recipes_are_named_once(flow_model):
+    (text,) = facts.recipes_of(flow_model)
+    assert text == "velocity target on the vp path, sampled in 5 Heun steps of the ODE"

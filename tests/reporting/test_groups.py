@@ -6,7 +6,7 @@ import pandas as pd
 from diffgbm.reporting import groups
 from diffgbm.reporting.rows import read_rows
 from tests.conftest import tiny
-from tests.reporting.models import SCALES, data_of, known_scales
+from tests.reporting.models import SCALES, known_scales
 
 
 def test_groups_show_where_intervals_of_constant_width_fail(known_facts):
@@ -28,10 +28,14 @@ def test_categories_and_missing_values(mixed):
     assert sum(g.covered.count for g in first.groups) == len(X)
     assert [g.label for g in category.groups] == ["</script><b>", "x", "é", "missing or new"]
     assert sum(g.covered.count for g in category.groups) == len(X)
-    row = next(r for r in data_of(report.html)["responses"][0]["rows"] if r["row"] == response.named["best"] + 1)
-    assert f"labelled {X.index[response.named['best']]}" in row["title"]
-    values = dict(zip(data_of(report.html)["responses"][0]["features"], row["features"], strict=True))
-    assert values["constant"] == "1"
+
+
+def test_ends_of_a_group_have_as_many_digits_as_tell_them_apart():
+    X = np.column_stack([np.linspace(-118.49, -118.01, 50), np.arange(50.0)])
+    rows = read_rows(tiny(residualize="off").fit(X, X[:, 1]), X)
+    labels = [label for label, _ in groups.labelled_groups(rows, 0, np.arange(50))]
+    assert all(" to " in label for label in labels)
+    assert len(set(labels)) == groups.BINS
 
 
 def test_rare_categories_share_a_group():

@@ -4,10 +4,19 @@ import re
 from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 
-from diffgbm.metrics.diagnostics import Proportion, pit_counts, reliability_of, width_against_error
-from diffgbm.reporting import pictures
+from diffgbm.metrics.diagnostics import (
+    Proportion,
+    event_reliability,
+    observed_against_predicted,
+    pit_counts,
+    reliability_of,
+    width_against_error,
+)
+from diffgbm.reporting import pictures, svg
 from diffgbm.reporting.groups import Group, Grouping
+from diffgbm.reporting.importance import Effect, EffectGroup
 
 
 def parsed(drawn):
@@ -68,4 +77,43 @@ def test_importance_has_a_bar_for_each_feature():
     widths = [float(bar.get("width")) for bar in elements["bar-main"]]
     assert widths[0] > widths[1] > widths[2] == 0.0
     assert len(elements["name"][2].text) <= pictures.LABEL
-    assert re.match(r"mean change: a 2, b 1, x+ 0\.$", root.get("aria-label"))
+    assert re.match(r"mean change: a 2 \(no order\), b 1 \(no order\), x+ 0 \(no order\)\.$", root.get("aria-label"))
+
+
+def test_importance_shows_directions():
+    values, directions = np.array([3.0, 2.0, 1.0, 0.0]), np.array([0.9, -0.9, 0.1, 0.9])
+    root, elements = parsed(pictures.importance("abcd", values, 0.1 * values, "change", "bar-main", directions))
+    assert [element.text for element in elements["arrow"]] == ["↑", "↓", "↔", None]
+    assert "a 3 (increases), b 2 (decreases), c 1 (mixed)" in root.get("aria-label")
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_observed_against_predicted(log):
+    predicted = np.geomspace(1.0, 1e4, 60) if log else np.linspace(-1.0, 1.0, 60)
+    root, elements = parsed(pictures.centre(observed_against_predicted(predicted, predicted, 5)))
+    assert len(elements["faint"]) == 60
+    assert len(elements["dot strong"]) == 5
+    assert ("logarithmic" in elements["label"][1].text) == log
+    for dot in elements["faint"]:  # all lie on the diagonal, which goes from corner to corner
+        frame = svg.Frame((0.0, 1.0), (0.0, 1.0), height=340.0)
+        assert frame.top <= float(dot.get("cy")) <= frame.height - frame.bottom
+    assert root.get("aria-label").startswith("Observed against predicted: ")
+    parsed(pictures.centre(observed_against_predicted(np.zeros(4), np.zeros(4), 2)))
+
+
+def test_events_have_a_dot_for_each_group():
+    probability = np.repeat([0.1, 0.5, 0.9], 20)
+    observed = np.concatenate([np.arange(20) < k for k in (2, 10, 18)]) * 2.0
+    root, elements = parsed(pictures.event(event_reliability(1.0, probability, observed, 3)))
+    assert len(elements["dot"]) == len(elements["whisker"]) == 3
+    assert root.get("aria-label").endswith(
+        "values above 1: predicted 10%, happened 10%; predicted 50%, happened 50%; predicted 90%, happened 90%."
+    )
+
+
+def test_effects_have_a_dot_for_each_group():
+    groups = (EffectGroup("<low>", 9, -1.0, 0.1, 0.2, 0.1), EffectGroup("high", 1, 2.0, np.nan, 0.0, np.nan))
+    root, elements = parsed(pictures.effect(Effect("size", groups)))
+    assert len(elements["dot"]) == len(elements["other"]) == 2
+    assert [element.text for element in elements["name"]] == ["<low>", "high"]
+    assert "−1 for <low>, +2 for high" in root.get("aria-label")  # noqa: RUF001

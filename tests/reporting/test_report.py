@@ -26,7 +26,7 @@ def test_several_responses(two_responses):
     for j, name in enumerate(("y0", "y1")):
         assert f'id="response-{j}">{name}</h2>' in report.html
         assert f'id="densities-{j}"' in report.html
-    assert [len(r["rows"]) for r in data_of(report.html)["responses"]] == [15, 15]
+    assert [len(r["densities"]) for r in data_of(report.html)["responses"]] == [15, 15]
     # frames may have their responses in any order
     swapped = diffgbm.report(
         tiny().fit(X, pd.DataFrame(y, columns=["a", "b"])), X, pd.DataFrame(y[:, ::-1], columns=["b", "a"]), n_repeats=1
@@ -59,6 +59,31 @@ def test_files_are_complete_or_not_written(flow_model, tmp_path, monkeypatch):
         replace(report, html="\ud800").save(path)
     assert path.read_text("utf-8") == report.html
     assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_its_representation_names_model_rows_and_scores(flow_model, two_responses):
+    X, y = toy()
+    report = diffgbm.report(flow_model, X, y, rows_shown=5)
+    model = report.facts.responses[0].model
+    assert repr(report).startswith("Report(DiffGBM on 120 rows; y: CRPS ")
+    assert f"skill {100 * model.skill:.1f}%, 90% intervals cover {100 * model.coverage[0.9]:.1f}%)" in repr(report)
+    several = diffgbm.report(two_responses, *toy(d=2), rows_shown=5)
+    assert "y0: CRPS" in repr(several)
+    assert "y1: CRPS" in repr(several)
+
+
+def test_thresholds(flow_model, two_responses):
+    X, y = toy()
+    events = diffgbm.report(flow_model, X, y, thresholds=[0.5, 0.0], rows_shown=5).facts.responses[0].events
+    assert [event.threshold for event in events] == [0.0, 0.5]
+    report = diffgbm.report(two_responses, *toy(d=2), thresholds={"y1": [0.1]}, rows_shown=5)
+    assert [len(r.events) for r in report.facts.responses] == [0, 1]
+    with pytest.raises(ValueError, match="thresholds must map names of responses"):
+        diffgbm.report(two_responses, *toy(d=2), thresholds=[0.1])
+    with pytest.raises(ValueError, match="thresholds names z; the responses are y"):
+        diffgbm.report(flow_model, X, y, thresholds={"z": [1.0]})
+    with pytest.raises(ValueError, match="thresholds must be finite"):
+        diffgbm.report(flow_model, X, y, thresholds=[np.nan])
 
 
 def test_errors_name_the_argument(flow_model, two_responses, tmp_path):

@@ -45,9 +45,12 @@ def test_values_are_written_as_the_model_reads_them(frame_rows):
 
 def test_one_feature_is_permuted(frame_rows):
     frame, rows = frame_rows
-    moved = rows.shuffled(np.arange(3), 1, np.array([1, 0, 2]))
-    assert list(moved["k"][:2]) == ["v", "u"]
-    np.testing.assert_array_equal(moved["a"], frame["a"][:3])
+    positions, sources = np.tile(np.arange(3), (2, 1)), np.array([[2, 1, 0], [1, 0, 2]])
+    moved = rows.permuted(positions, sources, [0, 1])
+    assert list(moved["k"][3:5]) == ["v", "u"]
+    np.testing.assert_array_equal(moved["a"][3:], frame["a"][:3])
+    np.testing.assert_array_equal(moved["a"][:3], frame["a"].iloc[[2, 1, 0]])
+    assert list(moved["k"][:2]) == ["u", "v"]
     pd.testing.assert_frame_equal(rows.take(np.array([4, 2])), frame.iloc[[4, 2]])
 
 

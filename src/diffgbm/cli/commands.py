@@ -267,9 +267,11 @@ def report(
         Path | None, typer.Option(help="Training table of the model: its responses are the climatology.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
-    importance_rows: Annotated[int, typer.Option(help="Most rows for permutation importance.")] = 2000,
-    repeats: Annotated[int, typer.Option(help="Permutations of each feature.")] = 5,
-    rows_shown: Annotated[int, typer.Option(help="Most rows whose densities are in the file.")] = 200,
+    importance_rows: Annotated[
+        int | None, typer.Option(help="Most rows for permutation importance; the default predicts 2,000 rows in all.")
+    ] = None,
+    repeats: Annotated[int, typer.Option(help="Permutations of each feature.")] = 1,
+    rows_shown: Annotated[int, typer.Option(help="Most rows whose densities are in the file.")] = 2000,
     trust: Trust = [],  # noqa: B006
     seed: Seed = 0,
     jobs: Jobs = -1,
@@ -279,8 +281,9 @@ def report(
     """Write an HTML report on a table that holds the target; the file needs no network."""
     hide_warnings(quiet)
     check_folder(output, model, table, *([] if train is None else [train]))
-    for option, value, low in (("--importance-rows", importance_rows, 2), ("--repeats", repeats, 1)):
-        check_count(option, value, low)
+    if importance_rows is not None:
+        check_count("--importance-rows", importance_rows, 2)
+    check_count("--repeats", repeats, 1)
     check_count("--rows-shown", rows_shown, 1)
     check_count("--seed", seed, 0)
     loaded = loaded_model(model, trust, jobs)

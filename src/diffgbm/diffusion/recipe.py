@@ -158,6 +158,14 @@ class Recipe:
         )
 
     @property
+    def summary(self) -> str:
+        """The recipe in words, without its numbers: target, path and sampler."""
+        sampler = self.sampler
+        equation = {"ode": "ODE", "sde": "reverse SDE", "interpolant": "stochastic interpolant"}[sampler.equation]
+        steps = f"{sampler.n_steps} {sampler.method.capitalize()} step{'s' if sampler.n_steps > 1 else ''}"
+        return f"{self.target} target on the {self.path.name} path, sampled in {steps} of the {equation}"
+
+    @property
     def n_noise_columns(self) -> int:
         """Number of columns by which the trees see the time."""
         return noise_columns(self.noise_features, self.path)

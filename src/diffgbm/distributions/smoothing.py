@@ -108,7 +108,7 @@ class SmoothRow:
 
     def grid(self, even: int, fine: int) -> Array:
         """Sorted values (at most even + fine) to draw the density at: equidistant ones, and quantiles of the row."""
-        ends = self.centres[[0, -1]] + 4.0 * self.widths[[0, -1]] * np.array([-1.0, 1.0])
+        ends = self.centres[[0, -1]] + 3.0 * self.widths[[0, -1]] * np.array([-1.0, 1.0])
         # tails of almost no probability would take most of the picture
         inner = self.centres[[1, -2]]
         reach = 0.4 * (inner[1] - inner[0])
@@ -158,8 +158,8 @@ def _point_masses(values: Array, mass: Array, support: Support) -> tuple[Array, 
     starts = np.flatnonzero(np.concatenate([[True], np.diff(values) > close]))
     together = np.add.reduceat(mass, starts)
     counts = np.diff(np.append(starts, len(values)))
-    repeated = (counts > 1) | support.is_atom(values[starts])
-    is_atom = (together >= ATOM) & (repeated | (len(values) == 1))
+    repeated = counts > 1
+    is_atom = support.is_atom(values[starts]) | ((together >= ATOM) & (repeated | (len(values) == 1)))
     others = ~is_atom
     # the rare values of a discrete response are point masses as its common ones are
     mostly = together[others & repeated].sum() >= 0.5 * together[others].sum()

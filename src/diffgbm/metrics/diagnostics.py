@@ -168,6 +168,72 @@ def width_against_error(width: Array, error: Array, bins: int) -> WidthAgainstEr
     return WidthAgainstError(width, error, *means)
 
 
+@dataclass(frozen=True, eq=False)
+class ObservedAgainstPredicted:
+    """Observations against predicted medians.
+
+    Attributes
+    ----------
+    predicted, observed : ndarray of shape (n,)
+        Predicted median and observation of each row.
+    group_predicted, group_observed : ndarray of shape (g,)
+        Their medians in equal groups of rows, sorted by prediction.
+    """
+
+    predicted: Array
+    observed: Array
+    group_predicted: Array
+    group_observed: Array
+
+
+def observed_against_predicted(predicted: Array, observed: Array, bins: int) -> ObservedAgainstPredicted:
+    """Compare predicted medians (n,) with observations (n,) in ``bins`` equal groups sorted by prediction."""
+    groups = equal_groups(predicted, bins)
+    medians = (np.array([np.median(values[group]) for group in groups]) for values in (predicted, observed))
+    return ObservedAgainstPredicted(predicted, observed, *medians)
+
+
+@dataclass(frozen=True, eq=False)
+class EventReliability:
+    r"""Reliability of the probability :math:`P(Y > c)`.
+
+    Attributes
+    ----------
+    threshold : float
+        The value ``c``.
+    probability : ndarray of shape (g,)
+        Mean predicted probability in groups of rows with similar probabilities.
+    happened : tuple of Proportion, of length g
+        How often the observation exceeded the threshold in each group.
+    brier : float
+        Brier score, the mean of the squared difference between the probability and what happened (0 or 1).
+    reference : float
+        Brier score of the observed frequency as the prediction of all rows.
+    """
+
+    threshold: float
+    probability: Array
+    happened: tuple[Proportion, ...]
+    brier: float
+    reference: float
+
+
+def event_reliability(threshold: float, probability: Array, observed: Array, bins: int) -> EventReliability:
+    """Compare predicted probabilities (n,) of values above a threshold with observations (n,) in about ``bins`` groups.
+
+    References
+    ----------
+    Brier (1950), Verification of forecasts expressed in terms of probability, Monthly Weather Review 78.
+    """
+    happened = observed > threshold
+    # probabilities that differ by rounding errors alone are equal
+    groups = tied_groups(np.round(probability, 9), bins)
+    means = np.array([probability[group].mean() for group in groups])
+    brier, share = float(np.mean((probability - happened) ** 2)), float(happened.mean())
+    each = tuple(proportion(happened[group]) for group in groups)
+    return EventReliability(threshold, means, each, brier, share * (1.0 - share))
+
+
 def binomial_band(n: int, chance: Array) -> tuple[Array, Array]:
     """Ends of the central 95% range of binomial counts out of ``n``."""
     tail = 0.5 * (1.0 - BAND)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import tempfile
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,13 @@ from diffgbm._util.types import Rows as Positions
 from diffgbm.estimators.base import DistributionalRegressor
 from diffgbm.metrics.diagnostics import LEVELS as NOMINAL
 from diffgbm.metrics.diagnostics import (
+    EventReliability,
+    ObservedAgainstPredicted,
     PitHistogram,
     Reliability,
     WidthAgainstError,
+    event_reliability,
+    observed_against_predicted,
     pit_counts,
     reliability_of,
     width_against_error,
@@ -34,26 +38,29 @@ from diffgbm.reporting.baselines import (
     model_scores,
 )
 from diffgbm.reporting.groups import Grouping, Intervals, by_feature, by_iqr
-from diffgbm.reporting.importance import Importance, permutation_importance
+from diffgbm.reporting.importance import Effect, Importance, effect_of, permutation_importance
 from diffgbm.reporting.rows import Rows
 from diffgbm.reporting.scores import MAIN, RowScores, score_rows
-from diffgbm.reporting.shown import ShownRow, named_rows, rows_to_show, shown_rows
+from diffgbm.reporting.shown import ShownRow, named_rows, random_rows, rows_to_show, shown_rows
+from diffgbm.reporting.smooth import Picture, pictures
 
 FEATURES = 4
-"""Features with a picture of coverage in groups."""
+"""Features with a picture of coverage in groups, and of their effects."""
 POINTS = 500
 """Points of a scatter plot."""
 MOST_BARS = 20
 FEWEST_SHOWN = 10
+THRESHOLDS = (0.5, 0.75, 0.9)
+"""Levels of the quantiles of the climatology that are the default thresholds."""
 
 
 @dataclass(frozen=True)
 class Limits:
     """Limits of computation and of embedded data: see ``diffgbm.report``."""
 
-    importance_rows: int = 2000
-    n_repeats: int = 5
-    rows_shown: int = 200
+    importance_rows: int | None = None
+    n_repeats: int = 1
+    rows_shown: int = 2000
     seed: int = 0
 
 
@@ -67,16 +74,24 @@ class ResponseFacts:
         Name of the response.
     scores : dict
         Mean scores, as ``diffgbm evaluate`` shows them.
+    rows : RowScores
+        Scores of each row.
     model, constant, climatology : MethodScores
         Scores of the model, of the point model with constant residuals, and of climatology.
     pit, reliability, sharpness : PitHistogram, Reliability, WidthAgainstError
         Calibration, and widths against errors; the scatter plot has at most ``POINTS`` points.
+    centre : ObservedAgainstPredicted
+        Observations against medians; at most ``POINTS`` points.
+    events : tuple of EventReliability
+        Reliability of the probability of values above each threshold.
     conformal : bool
         Whether the intervals of the model are conformal.
     by_iqr : Grouping
         Coverage by predicted interquartile range.
     by_features : tuple of Grouping
         Coverage by the most important features.
+    effects : tuple of Effect
+        Effects of the most important features.
     named : dict of str to int
         Positions of the typical, best, worst, narrowest and widest row.
     shown : tuple of ShownRow
@@ -91,15 +106,19 @@ class ResponseFacts:
 
     name: str
     scores: dict[str, float | None]
+    rows: RowScores
     model: MethodScores
     constant: MethodScores
     climatology: MethodScores
     pit: PitHistogram
     reliability: Reliability
+    centre: ObservedAgainstPredicted
+    events: tuple[EventReliability, ...]
     conformal: bool
     sharpness: WidthAgainstError
     by_iqr: Grouping
     by_features: tuple[Grouping, ...]
+    effects: tuple[Effect, ...]
     named: dict[str, int]
     shown: tuple[ShownRow, ...]
     background: tuple[Array, Array]
@@ -118,6 +137,7 @@ class ReportFacts:
 
     rows: Rows
     model: dict[str, Any]
+    recipes: tuple[str, ...]
     climatology: Climatology
     responses: tuple[ResponseFacts, ...]
     importance: Importance
@@ -136,38 +156,59 @@ def gather(
     fit_seconds: float | None = None,
     file_bytes: int | None = None,
     verbose: int = 0,
+    thresholds: Sequence[Array] | None = None,
 ) -> ReportFacts:
     """Compute all numbers of a report on ``rows`` and their observations ``y`` (n, d)."""
-    scored = score_rows(model, rows, y, limits.seed, verbose)
+    d = y.shape[1]
+    most = max(FEWEST_SHOWN, limits.rows_shown // d) if d > 1 else limits.rows_shown
+    candidates = random_rows(len(rows), limits.seed)[:most]
+    if thresholds is None:
+        thresholds = [usual_thresholds(climatology.responses[:, j]) for j in range(d)]
+    scored = score_rows(model, rows, y, limits.seed, verbose, thresholds, candidates)
     importance = permutation_importance(model, rows, limits.importance_rows, limits.n_repeats, limits.seed, verbose)
-    several = len(scored.responses) > 1
-    most = max(FEWEST_SHOWN, limits.rows_shown // len(scored.responses)) if several else limits.rows_shown
-    responses = tuple(
-        _response(model, rows, scores, j, climatology.responses[:, j], importance, most, limits.seed)
-        for j, scores in enumerate(scored.responses)
-    )
+    responses = []
+    for j, scores in enumerate(scored.responses):
+        named = named_rows(scores)
+        positions = rows_to_show(named, candidates, most)
+        kept = scored.pictures[j]
+        kept |= _further_pictures(model, rows, j, [int(i) for i in positions if i not in kept])
+        shown = shown_rows(kept, scores, positions)
+        train = climatology.responses[:, j]
+        responses.append(_response(model, rows, scores, j, train, importance, thresholds[j], named, shown, limits.seed))
     return ReportFacts(
         rows=rows,
         model=model.describe(),
+        recipes=recipes_of(model),
         climatology=climatology,
-        responses=responses,
+        responses=tuple(responses),
         importance=importance,
         predict_seconds=scored.seconds,
         fit_seconds=fit_seconds,
-        file_bytes=model_bytes(model) if file_bytes is None else file_bytes,
+        file_bytes=file_bytes,
         limits=limits,
     )
 
 
-def model_bytes(model: DistributionalRegressor) -> int | None:
-    """Size of the model file; ``None`` if the model cannot be saved, like custom regressors without skops."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.dgbm"
-        try:
-            model.save(path)
-        except (TypeError, ValueError, ImportError):
-            return None
-        return path.stat().st_size
+def recipes_of(model: DistributionalRegressor) -> tuple[str, ...]:
+    """Describe the recipes of the fitted models, each once, with the number of models if there are several."""
+    counts = Counter(fitted.recipe.summary for fitted in model.fitted_models())
+    total = sum(counts.values())
+    return tuple(text if total == 1 else f"{count} of {total} models: {text}" for text, count in counts.items())
+
+
+def usual_thresholds(train: Array) -> Array:
+    """Quantiles of the climatology; those that no response, or every one, exceeds are left out."""
+    values = np.unique(np.quantile(train, THRESHOLDS))
+    return np.array([c for c in values if 0.0 < np.mean(train > c) < 1.0])
+
+
+def _further_pictures(model: DistributionalRegressor, rows: Rows, j: int, positions: list[int]) -> dict[int, Picture]:
+    """Pictures of the named rows that were not drawn: their distributions were not kept, predict these few again."""
+    if not positions:
+        return {}
+    with kept_warnings():
+        distribution = model.predict_distribution(rows.take(np.array(positions)))
+    return dict(zip(positions, pictures(distribution.marginals()[j]), strict=True))
 
 
 def _response(
@@ -177,7 +218,9 @@ def _response(
     j: int,
     train: Array,
     importance: Importance,
-    most: int,
+    thresholds: Array,
+    named: dict[str, int],
+    shown: tuple[ShownRow, ...],
     seed: int,
 ) -> ResponseFacts:
     reference = climatology_crps(train, scores.y)
@@ -186,22 +229,26 @@ def _response(
     intervals = Intervals(scores.covered(), inside_constant, scores.width())
     order = importance.order(j)
     used = [int(f) for f in order if importance.median[f, j] > 0.0 or importance.iqr[f, j] > 0.0]
-    named = named_rows(scores)
     edges = np.histogram_bin_edges(train, bins=min(40, max(5, math.isqrt(len(train)))))
+    bins = int(np.clip(len(scores) // 20, 2, 10))
     return ResponseFacts(
         name=model.response_names()[j],
         scores=mean_scores(scores.values),
+        rows=scores,
         model=model_scores(scores, reference),
         constant=constant_scores(scores, reference),
         climatology=climatology_scores(train, scores.y, reference),
         pit=pit_counts(scores.values["pit"], bars(len(scores))),
         reliability=reliability_of(scores.inside, np.array(NOMINAL)),
+        centre=centre(scores, seed),
+        events=tuple(event_reliability(float(c), scores.above[:, k], scores.y, bins) for k, c in enumerate(thresholds)),
         conformal=model.calibration_responses() is not None,
         sharpness=sharpness(scores, seed),
         by_iqr=by_iqr(intervals, scores.iqr),
         by_features=tuple(by_feature(intervals, rows, f) for f in used[:FEATURES]),
+        effects=tuple(effect_of(importance, rows, f, j) for f in used[:FEATURES]),
         named=named,
-        shown=_shown(model, rows, scores, j, rows_to_show(named, len(rows), most, seed)),
+        shown=shown,
         background=(edges, np.histogram(train, edges, density=True)[0]),
         order=order,
         summary=_summary(scores.y),
@@ -218,17 +265,6 @@ def _summary(y: Array) -> dict[str, float]:
     }
 
 
-def _shown(
-    model: DistributionalRegressor, rows: Rows, scores: RowScores, j: int, positions: Positions
-) -> tuple[ShownRow, ...]:
-    # the scores of all rows decide which are shown, and their distributions were not kept: predict these few again
-    with kept_warnings():
-        X = rows.take(positions)
-        distribution = model.predict_distribution(X)
-        ends = model.interval_of(distribution, X, MAIN).reshape(len(positions), -1, 2)[:, j]
-    return shown_rows(distribution.marginals()[j], ends, scores, positions)
-
-
 def bars(n: int) -> int:
     """Number of bars for a histogram of ``n`` values: ten values in each on average, between 5 and 20 bars."""
     return int(np.clip(n // 10, 5, MOST_BARS))
@@ -237,6 +273,21 @@ def bars(n: int) -> int:
 def sharpness(scores: RowScores, seed: int) -> WidthAgainstError:
     """Widths against errors: ``POINTS`` random rows, and the means of ten equal groups of all rows."""
     width, error = scores.width(), scores.values["absolute"]
-    result = width_against_error(width, error, min(10, max(2, len(width) // 5)))
-    some = np.sort(np.random.default_rng([seed, 4]).permutation(len(width))[:POINTS])
+    result = width_against_error(width, error, _groups(len(width)))
+    some = _some(len(width), seed)
     return replace(result, width=width[some], error=error[some])
+
+
+def centre(scores: RowScores, seed: int) -> ObservedAgainstPredicted:
+    """Observations against medians: ``POINTS`` random rows, and the medians of ten equal groups of all rows."""
+    result = observed_against_predicted(scores.median, scores.y, _groups(len(scores)))
+    some = _some(len(scores), seed)
+    return replace(result, predicted=scores.median[some], observed=scores.y[some])
+
+
+def _groups(n: int) -> int:
+    return min(10, max(2, n // 5))
+
+
+def _some(n: int, seed: int) -> Positions:
+    return np.sort(np.random.default_rng([seed, 4]).permutation(n)[:POINTS])

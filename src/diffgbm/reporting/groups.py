@@ -74,37 +74,45 @@ def by_iqr(intervals: Intervals, iqr: Array) -> Grouping:
     """Equal groups in the order of the predicted interquartile range (n,)."""
     # ranges that differ by rounding errors alone are equal
     unit = 1e-9 * float(iqr.max()) or 1.0
-    groups = _number_groups(intervals, unit * np.rint(iqr / unit), np.arange(len(iqr)))
+    values = unit * np.rint(iqr / unit)
+    groups = tuple(intervals.group(_range(values[group]), group) for group in tied_groups(values, BINS))
     return Grouping("predicted interquartile range", groups)
 
 
 def by_feature(intervals: Intervals, rows: Rows, feature: int) -> Grouping:
     """Group by categories, or by bins of a number with about equally many rows; missing values are one more group."""
-    values, levels = rows.matrix[:, feature], rows.features.levels[feature]
-    known = np.flatnonzero(~np.isnan(values))
-    distinct = np.unique(values[known])
-    if levels is not None or len(distinct) <= BINS:
-        groups = _value_groups(intervals, rows, feature, known)
+    every = np.arange(len(rows))
+    groups = labelled_groups(rows, feature, every)
+    return Grouping(rows.names[feature], tuple(intervals.group(label, group) for label, group in groups))
+
+
+def labelled_groups(rows: Rows, feature: int, sources: Positions) -> list[tuple[str, Positions]]:
+    """Group the values of one feature in the rows ``sources`` (m,): labels, and positions in ``sources``.
+
+    Categories are groups, and so are bins of a number with about equally many values; missing values are one more.
+    """
+    values, levels = rows.matrix[sources, feature], rows.features.levels[feature]
+    known, missing = np.flatnonzero(~np.isnan(values)), np.flatnonzero(np.isnan(values))
+    if levels is not None or len(np.unique(values[known])) <= BINS:
+        groups = _value_groups(rows, feature, sources, known)
     else:
-        groups = _number_groups(intervals, values[known], known)
-    missing = np.flatnonzero(np.isnan(values))
+        groups = [(_range(values[known[g]]), known[g]) for g in tied_groups(values[known], BINS)]
     if len(missing):
-        groups = (*groups, intervals.group(rows.text(int(missing[0]), feature), missing))
-    return Grouping(rows.names[feature], groups)
-
-
-def _number_groups(intervals: Intervals, values: Array, positions: Positions) -> tuple[Group, ...]:
-    """Groups in the order of ``values``, those of the rows at ``positions``; equal values share a group."""
-    return tuple(intervals.group(_range(values[group]), positions[group]) for group in tied_groups(values, BINS))
+        groups.append((rows.text(int(sources[missing[0]]), feature), missing))
+    return groups
 
 
 def _range(values: Array) -> str:
-    low, high = number(float(values.min()), 3), number(float(values.max()), 3)
+    """Ends of values with three digits, or more where both would be the same text."""
+    ends = float(values.min()), float(values.max())
+    texts = [[number(end, digits) for end in ends] for digits in (3, 4, 5, 6)]
+    low, high = next((pair for pair in texts if pair[0] != pair[1]), texts[0])
     return low if low == high else f"{low} to {high}"
 
 
-def _value_groups(intervals: Intervals, rows: Rows, feature: int, known: Positions) -> tuple[Group, ...]:
-    values = rows.matrix[known, feature]
+def _value_groups(rows: Rows, feature: int, sources: Positions, known: Positions) -> list[tuple[str, Positions]]:
+    """A group for each of the common values in ``sources[known]``, and one for all others."""
+    values = rows.matrix[sources[known], feature]
     distinct, counts = np.unique(values, return_counts=True)
     common = np.argsort(-counts, kind="stable")
     # a single rare category keeps its name
@@ -112,8 +120,8 @@ def _value_groups(intervals: Intervals, rows: Rows, feature: int, known: Positio
     groups = []
     for k in np.sort(shown):
         group = known[values == distinct[k]]
-        groups.append(intervals.group(rows.text(int(group[0]), feature), group))
+        groups.append((rows.text(int(sources[group[0]]), feature), group))
     rest = known[~np.isin(values, distinct[shown])]
     if len(rest):
-        groups.append(intervals.group(f"{len(distinct) - len(shown)} others", rest))
-    return tuple(groups)
+        groups.append((f"{len(distinct) - len(shown)} others", rest))
+    return groups

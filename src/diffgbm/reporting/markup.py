@@ -69,15 +69,21 @@ def facts_table(lines: Iterable[tuple[str, str]], caption: str) -> str:
 
 
 def table(head: Sequence[str], lines: Sequence[Sequence[str]], caption: str, plain: bool = False) -> str:
-    """Make a table of numbers; the first line is bold unless the table is ``plain``."""
+    """Make a table of numbers; the first line is bold unless the table is ``plain``.
+
+    On a phone each line becomes a list of its cells, with the names of their columns.
+    """
     columns = "".join(f'<th scope="col">{escape(cell)}</th>' if cell else "<td></td>" for cell in head)
     rows = "".join(
         f'<tr{"" if plain or i else " class=first"}><th scope="row">{escape(line[0])}</th>'
-        + "".join(f"<td>{escape(cell)}</td>" for cell in line[1:])
+        + "".join(
+            f'<td data-label="{escape(name)}">{escape(cell)}</td>'
+            for name, cell in zip(head[1:], line[1:], strict=True)
+        )
         + "</tr>"
         for i, line in enumerate(lines)
     )
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}"><table>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}"><table class="stack">'
         f"<caption>{escape(caption)}</caption><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table></div>"
     )

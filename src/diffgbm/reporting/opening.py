@@ -95,15 +95,16 @@ def contents(facts: ReportFacts) -> str:
     else:
         links += [
             ("scores-0", "Scores"),
+            ("predictions-0", "Predicted and observed"),
             ("calibration-0", "Calibration"),
             ("sharpness-0", "Sharpness"),
             ("groups-0", "Groups"),
             ("densities-0", "Densities"),
-            ("importance-0", "Importance"),
+            ("table-0", "All rows"),
+            ("importance-0", "Importance and effects"),
         ]
-    items = "".join(
-        f'<li><a href="#{key}">{escape(name)}</a></li>' for key, name in [*links, ("cost", "Time and size")]
-    )
+    links += [("glossary", "Glossary"), ("cost", "Time and size")]
+    items = "".join(f'<li><a href="#{key}">{escape(name)}</a></li>' for key, name in links)
     return f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
 
 

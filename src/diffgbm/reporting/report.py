@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from diffgbm._util.atomic_files import check_folder, replacing
 from diffgbm._util.errors import check_count
+from diffgbm._util.types import Array
 from diffgbm.data.response import read_response
 from diffgbm.estimators.base import DistributionalRegressor
 from diffgbm.reporting.baselines import climatology_of
 from diffgbm.reporting.facts import Limits, ReportFacts, gather
+from diffgbm.reporting.formatting import number, percent
 from diffgbm.reporting.page import page
 from diffgbm.reporting.rows import read_observations, read_rows
+from diffgbm.reporting.scores import MAIN
 
 __all__ = ["Report", "report"]
 
 
-@dataclass(frozen=True)
+REPR_RESPONSES = 3
+"""Responses that the representation of a report names."""
+
+
+@dataclass(frozen=True, repr=False)
 class Report:
     """Use this to save or read what ``report`` returns: its page and its numbers.
 
@@ -33,8 +42,20 @@ class Report:
         The numbers of the page.
     """
 
-    html: str = field(repr=False)
-    facts: ReportFacts = field(repr=False)
+    html: str
+    facts: ReportFacts
+
+    def __repr__(self) -> str:
+        """Name the model, the rows and the main scores."""
+        facts = self.facts
+        lines = [
+            f"{r.name}: CRPS {number(r.model.crps)}, skill {percent(r.model.skill)}, "
+            f"{percent(MAIN, 0)} intervals cover {percent(r.model.coverage[MAIN])}"
+            for r in facts.responses
+        ]
+        further = len(lines) - REPR_RESPONSES
+        shown = "; ".join(lines[:REPR_RESPONSES] + ([f"{further} more"] if further > 0 else []))
+        return f"Report({facts.model['model']} on {len(facts.rows):,} rows; {shown})"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, completely or not at all."""
@@ -54,9 +75,10 @@ def report(
     *,
     y_train: Any = None,
     title: str | None = None,
-    importance_rows: int = 2000,
-    n_repeats: int = 5,
-    rows_shown: int = 200,
+    thresholds: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
+    importance_rows: int | None = None,
+    n_repeats: int = 1,
+    rows_shown: int = 2000,
     fit_seconds: float | None = None,
     file_bytes: int | None = None,
     seed: int = 0,
@@ -64,9 +86,10 @@ def report(
 ) -> Report:
     """Evaluate a model on rows that it has not seen, and write one HTML file that needs no network.
 
-    The report shows scores beside two baselines, calibration, sharpness, coverage by predicted interquartile range and
-    by features, densities of rows that the reader selects, feature importance for the median and for the interquartile
-    range, run times and sizes.
+    The report shows scores beside two baselines, observations against predictions, calibration of intervals and of
+    probabilities, sharpness, coverage by predicted interquartile range and by features, a table of all rows with a
+    search, a filter and a download as CSV, densities of rows that the reader selects, importance and direction of the
+    features for the median and for the interquartile range, run times, and a glossary.
 
     Parameters
     ----------
@@ -83,15 +106,20 @@ def report(
         calibrated on, and ``y`` for other models. The report states which.
     title : str, optional
         Title of the report.
-    importance_rows, n_repeats : int
-        Most rows for permutation importance, and permutations of each feature. With many features fewer rows are used,
-        to predict at most a million rows.
+    thresholds : sequence of float, or mapping of response names to them, optional
+        Values ``c`` whose predicted probability P(y > c) is compared with how often it happened. The default is the
+        50%, 75% and 90% quantiles of the climatology.
+    importance_rows : int, optional
+        Most rows for permutation importance. By default 2,000 rows are predicted over all features, but at least 20
+        rows for each feature.
+    n_repeats : int
+        Permutations of each feature.
     rows_shown : int
-        Rows whose densities are in the file, over all responses.
+        Rows whose densities are in the file, over all responses. The table in the file holds all rows, up to 50,000.
     fit_seconds : float, optional
         Training time, to be shown in the report.
     file_bytes : int, optional
-        Size of the model file; by default the report saves the model to measure it.
+        Size of the model file, to be shown in the report.
     seed : int
         Seed of all random choices. The same seed gives the same report, except for the run times in its last section.
     verbose : int
@@ -111,12 +139,12 @@ def report(
     >>> y = X[:, 0] + (0.1 + X[:, 1]) * rng.standard_normal(200)
     >>> model = diffgbm.DiffGBM.flow(n_estimators=20, n_jobs=1, seed=0).fit(X[:150], y[:150])
     >>> report = diffgbm.report(model, X[150:], y[150:], y_train=y[:150])
-    >>> report.html[:15]
-    '<!DOCTYPE html>'
+    >>> report  # doctest: +ELLIPSIS
+    Report(DiffGBM on 50 rows; y: CRPS ..., skill ..., 90% intervals cover ...)
     """
     fitted = _fitted(model)
     limits = Limits(
-        check_count("importance_rows", importance_rows, 2),
+        None if importance_rows is None else check_count("importance_rows", importance_rows, 2),
         check_count("n_repeats", n_repeats, 1),
         check_count("rows_shown", rows_shown, 1),
         check_count("seed", seed, 0),
@@ -129,12 +157,31 @@ def report(
     observed = read_observations(fitted, y, len(rows))
     train = None if y_train is None else read_observations(fitted, y_train, len(read_response(y_train)[1]), "y_train")
     climatology = climatology_of(fitted, observed, train)
-    facts = gather(fitted, rows, observed, climatology, limits, fit_seconds, file_bytes, verbose)
     names = ", ".join(fitted.response_names())
+    events = None if thresholds is None else read_thresholds(thresholds, fitted.response_names())
+    facts = gather(fitted, rows, observed, climatology, limits, fit_seconds, file_bytes, verbose, events)
     result = Report(page(facts, f"Predictions of {names}" if title is None else title), facts)
     if path is not None:
         result.save(path)
     return result
+
+
+def read_thresholds(thresholds: Sequence[float] | Mapping[str, Sequence[float]], names: Sequence[str]) -> list[Array]:
+    """Read the thresholds of each response: sorted, finite and distinct."""
+    if not isinstance(thresholds, Mapping):
+        if len(names) > 1:
+            raise ValueError(
+                f"thresholds must map names of responses to thresholds for several responses ({', '.join(names)}); "
+                f"got {thresholds!r}."
+            )
+        thresholds = {names[0]: thresholds}
+    unknown = [str(name) for name in thresholds if name not in names]
+    if unknown:
+        raise ValueError(f"thresholds names {', '.join(unknown)}; the responses are {', '.join(names)}.")
+    values = [np.unique(np.asarray(thresholds.get(name, ()), dtype=np.float64)) for name in names]
+    if not all(np.isfinite(v).all() for v in values):
+        raise ValueError(f"thresholds must be finite numbers; got {thresholds!r}.")
+    return values
 
 
 def _fitted(model: Any) -> DistributionalRegressor:

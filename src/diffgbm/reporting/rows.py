@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,16 +53,26 @@ class Rows:
             return self.table[positions.tolist()].to_native()
         return self.table[positions]
 
-    def shuffled(self, positions: Positions, feature: int, order: Positions) -> Any:
-        """Return some of the rows, with the values of one feature permuted by ``order`` (of ``positions``)."""
+    def permuted(self, positions: Positions, sources: Positions, features: Sequence[int]) -> Any:
+        """Return the rows ``positions[f]`` of each feature ``f`` in turn, with the feature's values of ``sources[f]``.
+
+        Both have shape (p, m). The table has m rows for each of ``features``.
+        """
+        base = np.concatenate([positions[f] for f in features])
+        m = positions.shape[1]
+        index = {f: base.copy() for f in features}
+        for k, f in enumerate(features):
+            index[f][k * m : (k + 1) * m] = sources[f]
         if not isinstance(self.table, nw.DataFrame):
-            table = self.table[positions].copy()
-            table[:, feature] = self.table[positions[order], feature]
+            table = self.table[base]
+            for f, rows in index.items():
+                table[:, f] = self.table[rows, f]
             return table
-        part = self.table[positions.tolist()]
-        columns = part.columns
-        name = next(c for c in columns if str(c) == self.names[feature]) if self.features.names else columns[feature]
-        return part.with_columns(part.get_column(name)[order.tolist()].alias(name)).to_native()
+        columns = self.table.columns
+        by_name = {str(name): name for name in columns}
+        names = [by_name[name] for name in self.names] if self.features.names else columns
+        replaced = [self.table.get_column(names[f])[rows.tolist()].alias(names[f]) for f, rows in index.items()]
+        return self.table[base.tolist()].with_columns(replaced).to_native()
 
     def text(self, row: int, feature: int) -> str:
         """Format a value as the model reads it."""

@@ -7,9 +7,11 @@ from html import escape
 import numpy as np
 
 from diffgbm.distributions.smoothing import MOST_MOVED
+from diffgbm.metrics.diagnostics import EventReliability
 from diffgbm.metrics.evaluation import LEVELS
 from diffgbm.reporting import pictures
 from diffgbm.reporting.baselines import MethodScores
+from diffgbm.reporting.embedded import MOST_ROWS, shown_features
 from diffgbm.reporting.facts import POINTS, ReportFacts, ResponseFacts
 from diffgbm.reporting.formatting import aligned, number, percent, shortened, size
 from diffgbm.reporting.groups import Grouping
@@ -17,9 +19,11 @@ from diffgbm.reporting.markup import facts_table, figure, legend, note, pair, se
 from diffgbm.reporting.scores import MAIN
 
 BARS = 12
-"""Features in a picture of importance."""
-SHOWN_FEATURES = 30
-"""Features in the list beside a density."""
+"""Features in a picture of importance; a table has all."""
+MOST_LINES = 500
+"""Features in the table of importance."""
+PAGE = 10
+"""Rows of the table that are shown at a time."""
 
 
 def summary(facts: ReportFacts) -> str:
@@ -36,8 +40,9 @@ def summary(facts: ReportFacts) -> str:
         ("Missing values", f"{percent(missing)} of the cells" if missing > 0.0 else "none"),
         *((f"Response {r.name}", "; ".join(f"{k} {number(v)}" for k, v in r.summary.items())) for r in facts.responses),
     ]
-    labels = {"model": "Model", "recipe": "Recipe", "chosen": "Chosen", "calibrated": "Calibrated"}
-    model = [(label, facts.model[key]) for key, label in labels.items() if key in facts.model]
+    labels = {"chosen": "Chosen", "calibrated": "Calibrated"}
+    model = [("Model", facts.model["model"]), ("Recipe", "; ".join(facts.recipes))]
+    model += [(label, facts.model[key]) for key, label in labels.items() if key in facts.model]
     warning = (
         "The scores are those of new data only if the model was not trained on these rows. On training rows they are "
         "too optimistic."
@@ -94,6 +99,34 @@ def scores(facts: ReportFacts, response: ResponseFacts, key: str) -> str:
         "Scores",
         table(head, lines, "This model and two baselines") + _levels(response.model, response.conformal) + note(how),
     )
+
+
+def predictions(response: ResponseFacts, key: str) -> str:
+    """Draw observations against predicted medians, and the reliability of probabilities of values above thresholds."""
+    result, rows = response.centre, len(response.rows)
+    some = f" {POINTS} of {rows:,} rows are drawn; the groups are of all rows." if rows > len(result.observed) else ""
+    share = float(np.mean(response.rows.y > response.rows.median))
+    centre = figure(
+        "Observed against predicted",
+        "The medians of groups lie near the diagonal unless the predictions are biased. "
+        f"{percent(share)} of the observations lie above their predicted median; 50% are expected.{some}",
+        [("faint", "rows"), ("means", "medians of equal groups"), ("nominal", "observed = predicted")],
+        pictures.centre(result),
+    )
+    text = (
+        f"P(y > c) is the predicted probability that {escape(response.name)} exceeds c. Rows are grouped by it: on the "
+        "diagonal the event happens as often as predicted, above it more often, below it less often. The argument "
+        "<code>thresholds</code> of <code>diffgbm.report</code> sets c."
+    )
+    body = pair([centre, *map(_event, response.events)]) + (note(text) if response.events else "")
+    return section(f"predictions-{key}", "Predicted and observed", body)
+
+
+def _event(event: EventReliability) -> str:
+    skill = 1.0 - event.brier / event.reference if event.reference > 0.0 else np.nan
+    caption = f"Brier score {number(event.brier, 3)}" + (f", skill {percent(skill, 0)}." if np.isfinite(skill) else ".")
+    keys = [("model", "observed, with 95% interval"), ("nominal", "reliable")]
+    return figure(f"Reliability of P(y > {number(event.threshold)})", caption, keys, pictures.event(event))
 
 
 def calibration(response: ResponseFacts, key: str) -> str:
@@ -156,7 +189,7 @@ def densities(facts: ReportFacts, response: ResponseFacts, key: str) -> str:
     intro = (
         f"Best and worst are by CRPS, narrowest and widest by the {percent(MAIN, 0)} interval; typical is in the "
         f"middle of both. Rows are numbered from 1. Densities are smoothed, which moves their distribution function "
-        f"by at most {percent(MOST_MOVED, 0)}. This file holds {which}."
+        f"by at most {percent(MOST_MOVED, 0)}. This file holds densities of {which}."
     )
     keys = legend(
         [
@@ -176,8 +209,8 @@ def densities(facts: ReportFacts, response: ResponseFacts, key: str) -> str:
     shown, features = len(shown_features(response)), facts.rows.features.n_features
     caption = "Features of the row" + (f", the {shown} most important of {features}" if shown < features else "")
     values = (
-        f'<div class="values" tabindex="0" role="region" aria-label="{caption}">'
-        f"<table><caption>{caption}</caption><tbody></tbody></table></div>"
+        f'<div class="values"><table><caption>{caption}</caption><tbody></tbody></table>'
+        '<button type="button" class="more" aria-expanded="false" hidden></button></div>'
     )
     return section(
         f"densities-{key}",
@@ -186,39 +219,91 @@ def densities(facts: ReportFacts, response: ResponseFacts, key: str) -> str:
     )
 
 
-def shown_features(response: ResponseFacts) -> list[int]:
-    """Positions of the features that are listed beside a density, the most important first."""
-    return [int(f) for f in response.order[:SHOWN_FEATURES]]
+def table_of_rows(facts: ReportFacts, response: ResponseFacts, key: str) -> str:
+    """Show all rows in a table with a search, a filter, an order and a download."""
+    n = len(facts.rows)
+    stored = min(n, MOST_ROWS)
+    which = f"All {n:,} rows" if stored == n else f"{stored:,} of {n:,} rows, those with a density and random others,"
+    what = "row number or label" if facts.rows.labels is not None else "row number"
+    controls = (
+        '<fieldset class="picker"><legend>Find rows</legend>'
+        f'<label>search <input type="search" placeholder="{what}" autocomplete="off" '
+        f'aria-describedby="found-{key}"></label>'
+        f'<label>show <select data-role="filter">{_options(FILTERS)}</select></label>'
+        f'<label>order <select data-role="order">{_options(ORDERS)}</select></label></fieldset>'
+    )
+    labels = ["label"] if facts.rows.labels is not None else []
+    head = ["row", *labels, "observed", "median", "lower", "upper", "CRPS"]
+    columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    caption = f"Observations, medians and {percent(MAIN, 0)} intervals"
+    found = (
+        f'<p class="status" id="found-{key}" role="status" aria-live="polite"></p>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}"><table class="stack rows">'
+        f"<caption>{caption}</caption><thead><tr>{columns}</tr></thead><tbody></tbody></table></div>"
+    )
+    below = (
+        '<div class="picker below"><button type="button" data-page="-1">← previous</button>'
+        '<button type="button" data-page="1">next →</button>'
+        '<button type="button" class="download">Download CSV</button></div>'
+    )
+    intro = f"{which} are in this file. Select a row to see its density above. The download holds the rows found."
+    scripted = "<noscript><p>A script in this file fills the table; scripts are switched off.</p></noscript>"
+    body = f'{note(intro)}<div id="table-rows-{key}" data-size="{PAGE}">{controls}{found}{below}{scripted}</div>'
+    return section(f"table-{key}", "All rows", body)
 
 
 def importance(facts: ReportFacts, j: int, key: str) -> str:
-    """Draw the importance of features for the median and for the interquartile range."""
+    """Draw importance and direction of features for the median and for the interquartile range."""
     response, result = facts.responses[j], facts.importance
     p = facts.rows.features.n_features
     kinds = [
-        ("Importance for the median", "mean change of the median", result.median, result.median_std, "bar-main"),
-        (
-            "Importance for the interquartile range",
-            "mean change of the interquartile range",
-            result.iqr,
-            result.iqr_std,
-            "bar-other",
-        ),
+        ("median", result.median, result.median_error, result.median_direction, "bar-main"),
+        ("interquartile range", result.iqr, result.iqr_error, result.iqr_direction, "bar-other"),
     ]
     figures = []
-    for title, axis, values, errors, style in kinds:
+    for of, values, errors, directions, style in kinds:
         order = np.argsort(-values[:, j], kind="stable")[:BARS]
-        names = [facts.rows.names[f] for f in order]
-        drawn = pictures.importance(names, values[order, j], errors[order, j], axis, style)
-        figures.append(figure(title, "", [], drawn))
-    some = f" The {BARS} most important of {p} features are drawn." if p > BARS else ""
+        names, axis = [facts.rows.names[f] for f in order], f"mean change of the {of}"
+        drawn = pictures.importance(names, values[order, j], errors[order, j], axis, style, directions[order, j])
+        figures.append(figure(f"Importance for the {of}", "", [], drawn))
     how = (
-        f"Permutation importance: each feature is permuted {result.repeats} times between {result.rows:,} rows. Bars "
-        f"are mean absolute changes of the predictions, in units of {escape(response.name)}; whiskers are standard "
-        "deviations over the permutations. Features with the same information share their importance, and permuted "
-        f"rows may be unrealistic.{some}"
+        f"Each feature is permuted {'once' if result.repeats == 1 else f'{result.repeats} times'} between "
+        f"{result.rows:,} rows. Bars are mean absolute changes of the predictions in units of {escape(response.name)}, "
+        "whiskers standard errors. ↑: larger values of the feature increase the prediction, ↓: they decrease it, "
+        "↔: both happen. Categories have no order. Features with the same information share their importance, and "
+        "permuted rows may be unrealistic."
     )
-    return section(f"importance-{key}", "Feature importance", pair(figures) + note(how))
+    effects = [
+        figure(
+            f"Effect of {shortened(effect.by, 60)}",
+            "",
+            [("model", "median"), ("other", "interquartile range"), ("nominal", "no change")],
+            pictures.effect(effect),
+        )
+        for effect in response.effects
+    ]
+    meaning = (
+        "How predictions change on average when the feature is set to a value of each group and all others stay as "
+        "they are, with 95% intervals. Effects describe the model, not causes."
+    )
+    shown = f"<h3>Effects of the most important features</h3>{note(meaning)}{pair(effects)}" if effects else ""
+    body = pair(figures) + note(how) + _all_features(facts, j, p) + shown
+    return section(f"importance-{key}", "Feature importance and effects", body)
+
+
+def _all_features(facts: ReportFacts, j: int, p: int) -> str:
+    """Make a table of all features, in the order of their importance."""
+    result, order = facts.importance, facts.responses[j].order[:MOST_LINES]
+
+    def cells(f: int) -> list[str]:
+        pairs = ((result.median, result.median_direction), (result.iqr, result.iqr_direction))
+        words = [(value[f, j], pictures.arrow(d[f, j])[1] if value[f, j] > 0.0 else "no effect") for value, d in pairs]
+        return [facts.rows.names[f], *(text for value, word in words for text in (number(value, 3), word))]
+
+    head = ["", "change of the median", "direction", "change of the interquartile range", "direction of the range"]
+    count = f"All {p:,} features" if p <= MOST_LINES else f"The {MOST_LINES} most important of {p:,} features"
+    lines = table(head, [cells(int(f)) for f in order], count, plain=True)
+    return f"<details><summary>{count} with the direction of their effects</summary>{lines}</details>"
 
 
 def cost(facts: ReportFacts) -> str:
@@ -233,9 +318,32 @@ def cost(facts: ReportFacts) -> str:
         ),
         ("Training", "not recorded in the model" if facts.fit_seconds is None else f"{number(facts.fit_seconds, 3)} s"),
         ("Boosting rounds", f"{sum(trees):,}" + (f" in {len(trees)} boosters" if len(trees) > 1 else "")),
-        ("Model file", "cannot be written" if facts.file_bytes is None else size(facts.file_bytes)),
+        *([] if facts.file_bytes is None else [("Model file", size(facts.file_bytes))]),
     ]
     return section("cost", "Time and size", facts_table(lines, "Measured when this report was made"))
+
+
+FILTERS = {
+    "all": "all rows",
+    "outside": "outside the interval",
+    "above": "above the interval",
+    "below": "below the interval",
+    "inside": "inside the interval",
+}
+"""Filters of the table of rows."""
+ORDERS = {
+    "row": "row number",
+    "crps": "CRPS, largest first",
+    "error": "error of the median, largest first",
+    "width": "width, largest first",
+    "observed": "observed, largest first",
+    "median": "median, largest first",
+}
+"""Orders of the table of rows."""
+
+
+def _options(words: dict[str, str]) -> str:
+    return "".join(f'<option value="{value}">{escape(text)}</option>' for value, text in words.items())
 
 
 def _picker(response: ResponseFacts, n: int, key: str) -> str:

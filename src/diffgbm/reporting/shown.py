@@ -1,4 +1,4 @@
-"""The rows whose densities a report draws: which they are, and their curves and point masses."""
+"""The rows whose densities a report draws: which they are, and their observations, scores and pictures."""
 
 from __future__ import annotations
 
@@ -6,37 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diffgbm._util.types import Array
 from diffgbm._util.types import Rows as Positions
-from diffgbm.distributions import PredictiveDistribution
-from diffgbm.distributions.smoothing import smooth_rows
 from diffgbm.reporting.scores import RowScores
-
-EVEN, FINE = 40, 40
-"""Points of a drawn density: equidistant ones, and at quantiles."""
-MARKS = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Levels of the marked quantiles."""
-
-
-@dataclass(frozen=True, eq=False)
-class Picture:
-    """A predictive distribution to draw: point masses, and a density of the rest.
-
-    Attributes
-    ----------
-    grid, density : ndarray of shape (k,)
-        The density integrates to the probability outside the point masses; both are empty if there is none.
-    atoms, masses : ndarray of shape (a,)
-        Values of point masses, and their probabilities.
-    quantiles : ndarray of shape (5,)
-        At the levels ``MARKS``.
-    """
-
-    grid: Array
-    density: Array
-    atoms: Array
-    masses: Array
-    quantiles: Array
+from diffgbm.reporting.smooth import Picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,34 +37,27 @@ def named_rows(scores: RowScores) -> dict[str, int]:
     }
 
 
-def rows_to_show(named: dict[str, int], n: int, most: int, seed: int) -> Positions:
-    """Sorted positions of the named rows and of random others, ``most`` together if there are as many."""
+def random_rows(n: int, seed: int) -> Positions:
+    """Positions of all rows in random order: the first ones are drawn."""
+    return np.random.default_rng([seed, 3]).permutation(n)
+
+
+def rows_to_show(named: dict[str, int], candidates: Positions, most: int) -> Positions:
+    """Sorted positions of the named rows and of the first other candidates, ``most`` together if there are as many."""
     first = np.unique(list(named.values()))
-    others = np.random.default_rng([seed, 3]).permutation(np.setdiff1d(np.arange(n), first))
+    others = candidates[~np.isin(candidates, first)]
     return np.sort(np.concatenate([first, others[: max(0, most - len(first))]])).astype(np.intp)
 
 
-def pictures(distribution: PredictiveDistribution) -> list[Picture]:
-    """Split the distribution of each row into point masses and a smooth density, and mark its quantiles."""
-    marks = distribution.quantile(list(MARKS))
-    drawn = []
-    for row, quantiles in zip(smooth_rows(distribution), marks, strict=True):
-        grid = np.empty(0) if row.discrete else row.grid(EVEN, FINE)
-        drawn.append(Picture(grid, row.pdf(grid), row.atoms, row.masses, quantiles))
-    return drawn
-
-
-def shown_rows(
-    distribution: PredictiveDistribution, ends: Array, scores: RowScores, positions: Positions
-) -> tuple[ShownRow, ...]:
-    """Prepare the rows at ``positions`` (k,), with their distributions and intervals ``ends`` (k, 2), for drawing."""
+def shown_rows(pictures: dict[int, Picture], scores: RowScores, positions: Positions) -> tuple[ShownRow, ...]:
+    """Prepare the rows at ``positions`` (k,) for drawing."""
     return tuple(
         ShownRow(
             int(i),
             float(scores.y[i]),
             float(scores.values["crps"][i]),
-            (float(low), float(high)),
-            picture,
+            (float(scores.ends[i, 0]), float(scores.ends[i, 1])),
+            pictures[int(i)],
         )
-        for i, picture, (low, high) in zip(positions, pictures(distribution), ends, strict=True)
+        for i in positions
     )

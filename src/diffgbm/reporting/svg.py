@@ -56,6 +56,14 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [step * k for k in range(first, last + 1)]
 
 
+def log_ticks(low: float, high: float) -> list[float]:
+    """Decimal logarithms of round numbers between ``10**low`` and ``10**high``: at most eight or so."""
+    steps = (1, 2, 5) if high - low < 2.5 else (1,)
+    every = max(1, math.ceil((high - low) / 8.0))
+    exponents = range(math.floor(low), math.ceil(high) + 1, every)
+    return [e + math.log10(k) for e in exponents for k in steps if low <= e + math.log10(k) <= high]
+
+
 def at(value: float) -> str:
     """Format a coordinate."""
     return f"{value:.1f}".removesuffix(".0")
