@@ -11,16 +11,19 @@ from diffgbm.distributions.samples import Samples
 from diffgbm.distributions.scalar import PredictiveDistribution
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.conformal import ConformalDiffGBM
+from diffgbm.estimators.cross_validation import cross_val_distribution
 from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.estimators.loading import load
 from diffgbm.estimators.search import DiffGBMCV
 from diffgbm.estimators.streaming import stream
 from diffgbm.fitting.warm import warmup
+from diffgbm.metrics.comparison import Comparison, compare
 from diffgbm.persistence.archive import ModelFileError
 from diffgbm.reporting import Report, report
 
 __all__ = [
     "AutoDiffGBM",
+    "Comparison",
     "ConformalDiffGBM",
     "DiffGBM",
     "DiffGBMCV",
@@ -33,6 +36,8 @@ __all__ = [
     "Report",
     "Samples",
     "__version__",
+    "compare",
+    "cross_val_distribution",
     "from_parquet",
     "load",
     "metrics",

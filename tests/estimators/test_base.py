@@ -387,3 +387,20 @@ def test_arguments_of_sample_give_one_key():
     for arguments in ((0, 1, 0), (1, -1, 0), (1, 1, -1)):
         with pytest.raises(ValueError, match="must be an integer"):
             base.sample_key(*arguments)
+
+
+def test_several_intervals_at_once(flow_model, two_responses):
+    X = toy()[0][:4]
+    ends = flow_model.predict_interval(X, [0.5, 0.9])
+    assert ends.shape == (4, 2, 2)
+    for k, coverage in enumerate((0.5, 0.9)):
+        np.testing.assert_array_equal(ends[:, k], flow_model.predict_interval(X, coverage))
+    frame = pd.DataFrame(X, index=list("wxyz"))
+    named = flow_model.predict_interval(frame, coverage=(0.5, 0.9))
+    assert list(named) == ["lower_0.5", "upper_0.5", "lower_0.9", "upper_0.9"]
+    np.testing.assert_array_equal(named.to_numpy().reshape(4, 2, 2), ends)
+    assert two_responses.predict_interval(X, [0.5, 0.8, 0.9]).shape == (4, 2, 3, 2)
+    names = list(two_responses.predict_interval(frame, [0.5, 0.9]))
+    assert names[:4] == ["y0_lower_0.5", "y0_upper_0.5", "y0_lower_0.9", "y0_upper_0.9"]
+    with pytest.raises(ValueError, match="coverage must lie between 0 and 1, one number or a list"):
+        flow_model.predict_interval(X, [0.5, 90])

@@ -193,6 +193,7 @@ def test_intervals_are_nested_and_repeat():
         assert np.all(wide[:, 0] <= narrow[:, 0])
         assert np.all(narrow[:, 1] <= wide[:, 1])
         np.testing.assert_array_equal(clone(make).fit(X, y).predict_interval(X, 0.95), wide)
+        np.testing.assert_array_equal(make.predict_interval(X, [0.5, 0.95]), np.stack([narrow, wide], axis=1))
 
 
 def test_recalibration_makes_the_pit_uniform():

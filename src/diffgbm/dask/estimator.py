@@ -155,7 +155,7 @@ class DaskDiffGBM(RegressorMixin, DiffGBMArguments):
         """Quantiles of p(y | x), lazily: shape (n, k) or (n, d, k), or a frame as ``DiffGBM.predict_quantiles``."""
         return self._call("predict_quantiles", X, {"alpha": alpha})
 
-    def predict_interval(self, X: Any, coverage: float = 0.9, kind: IntervalKind = "central") -> Any:
+    def predict_interval(self, X: Any, coverage: float | Sequence[float] = 0.9, kind: IntervalKind = "central") -> Any:
         """Interval of probability ``coverage`` under p(y | x), lazily: shape (n, 2) or (n, d, 2), or a frame."""
         return self._call("predict_interval", X, {"coverage": coverage, "kind": kind})
 

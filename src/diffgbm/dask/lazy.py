@@ -149,7 +149,7 @@ class DaskDistribution:
         """Quantiles at one level, or at ``k`` of them along a last axis."""
         return self._call("quantile", alpha)
 
-    def interval(self, coverage: float = 0.9, kind: IntervalKind = "central") -> Any:
+    def interval(self, coverage: float | Sequence[float] = 0.9, kind: IntervalKind = "central") -> Any:
         """Intervals of probability ``coverage``: shape (n, 2) or (n, d, 2)."""
         return self._call("interval", coverage, kind)
 

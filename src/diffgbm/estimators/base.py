@@ -18,7 +18,7 @@ from diffgbm._util.types import Array
 from diffgbm.data.frames import frame_like, row_index, series_like
 from diffgbm.data.response import read_response
 from diffgbm.distributions import Distribution, IntervalKind, concatenate
-from diffgbm.distributions.base import quantile_labels
+from diffgbm.distributions.base import interval_labels, quantile_labels
 from diffgbm.fitting.model import FittedModel
 from diffgbm.persistence.files import write_file
 
@@ -99,14 +99,14 @@ class DistributionalRegressor(RegressorMixin, BaseEstimator, ABC):
         values = self._map_distributions(X, lambda distribution: distribution.quantile(levels))
         return self._table(X, values, quantile_labels(levels))
 
-    def predict_interval(self, X: Any, coverage: float = 0.9, kind: IntervalKind = "central") -> Any:
+    def predict_interval(self, X: Any, coverage: float | Sequence[float] = 0.9, kind: IntervalKind = "central") -> Any:
         """Predict the interval that holds ``coverage`` of p(y | x).
 
         Parameters
         ----------
         X : array-like or frame of shape (n, p)
             Rows to predict.
-        coverage : float
+        coverage : float or sequence of k floats
             Probability inside.
         kind : {"central", "highest_density"}
             Equal tail probabilities, or the shortest interval.
@@ -114,10 +114,11 @@ class DistributionalRegressor(RegressorMixin, BaseEstimator, ABC):
         Returns
         -------
         ndarray of shape (n, 2) or (n, d, 2)
-            Lower and upper ends. If ``X`` is a frame: a frame with columns ``lower`` and ``upper``.
+            Lower and upper ends. If ``X`` is a frame: a frame with columns ``lower`` and ``upper``. Several coverages
+            have shape (n, k, 2) or (n, d, k, 2), and columns ``lower_0.5``, ``upper_0.5``, ``lower_0.9``, ...
         """
         ends = self._map_distributions(X, lambda distribution: distribution.interval(coverage, kind))
-        return self._table(X, ends, ["lower", "upper"])
+        return self._interval_table(X, ends, coverage)
 
     def predict_cdf(self, X: Any, y: ArrayLike) -> Any:
         r"""Predict :math:`P(Y \le y \mid x)` at one value, at one value per row, or at a grid for each row (n, k)."""
@@ -165,7 +166,7 @@ class DistributionalRegressor(RegressorMixin, BaseEstimator, ABC):
         blocks = list(self._distribution_blocks(X, grid if n_samples is None else n_samples, int(verbose)))
         return concatenate(blocks)
 
-    def interval_of(self, distribution: Distribution, X: Any, coverage: float) -> Array:
+    def interval_of(self, distribution: Distribution, X: Any, coverage: float | Sequence[float]) -> Array:
         """Return the intervals of ``predict_interval``, given the distributions of the same rows.
 
         Parameters
@@ -174,12 +175,12 @@ class DistributionalRegressor(RegressorMixin, BaseEstimator, ABC):
             ``predict_distribution(X)``.
         X : array-like or frame of shape (n, p)
             The rows.
-        coverage : float
+        coverage : float or sequence of k floats
             Probability inside.
 
         Returns
         -------
-        ndarray of shape (n, 2) or (n, d, 2)
+        ndarray of shape (n, 2) or (n, d, 2), with several coverages (n, k, 2) or (n, d, k, 2)
             Lower and upper ends of the central interval.
         """
         return distribution.interval(coverage)
@@ -323,6 +324,12 @@ class DistributionalRegressor(RegressorMixin, BaseEstimator, ABC):
             columns = {f"{n}_{label}": values[:, j, k] for j, n in enumerate(names) for k, label in enumerate(labels)}
         frame = frame_like(X, columns)
         return values if frame is None else frame
+
+    def _interval_table(self, X: Any, ends: Array, coverage: float | Sequence[float]) -> Any:
+        """Return a frame with the ends of intervals (n, [d,] [k,] 2) if ``X`` is a frame."""
+        flat = ends if np.ndim(coverage) == 0 else ends.reshape(*ends.shape[:-2], -1)
+        table = self._table(X, flat, interval_labels(coverage))
+        return ends if table is flat else table
 
 
 def sample_key(n_samples: int, seed: int | None, first_row: int) -> int:

@@ -16,7 +16,7 @@ Processing Systems, 32.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +31,7 @@ from diffgbm.data.records import find_records
 from diffgbm.data.response import read_response
 from diffgbm.data.splits import holdout, k_folds
 from diffgbm.distributions import Distribution, IntervalKind, PredictiveDistribution
+from diffgbm.distributions.base import coverages
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.base import DistributionalRegressor
 from diffgbm.estimators.calibration import Groups, conformal_intervals, mixture, recalibrated
@@ -235,14 +236,14 @@ class ConformalDiffGBM(DistributionalRegressor):
         """
         return _scalar(self.predict_distribution(X)).sample(n_samples, seed, first_row)
 
-    def predict_interval(self, X: Any, coverage: float = 0.9, kind: IntervalKind = "central") -> Any:
+    def predict_interval(self, X: Any, coverage: float | Sequence[float] = 0.9, kind: IntervalKind = "central") -> Any:
         """Predict an interval that covers a new row with probability at least ``coverage`` (see the class for CV+).
 
         Parameters
         ----------
         X : array-like or frame of shape (n, p)
             Rows to predict.
-        coverage : float
+        coverage : float or sequence of k floats
             Probability that the response is inside.
         kind : {"central", "highest_density"}
             Interval of the predictive distribution that is widened or narrowed.
@@ -250,17 +251,27 @@ class ConformalDiffGBM(DistributionalRegressor):
         Returns
         -------
         ndarray of shape (n, 2)
-            Lower and upper ends. If ``X`` is a frame: a frame with columns ``lower`` and ``upper``.
+            Lower and upper ends. If ``X`` is a frame: a frame with columns ``lower`` and ``upper``. Several coverages
+            have shape (n, k, 2), and columns ``lower_0.5``, ``upper_0.5``, ...; each of them is guaranteed, but not
+            all for the same row.
         """
-        return self._table(X, self._conformal_ends(X, coverage, kind), ["lower", "upper"])
+        return self._interval_table(X, self._conformal_ends(X, coverage, kind), coverage)
 
-    def interval_of(self, distribution: Distribution, X: Any, coverage: float) -> Array:
+    def interval_of(self, distribution: Distribution, X: Any, coverage: float | Sequence[float]) -> Array:
         """Return the conformal intervals (n, 2), which are not those of ``distribution``."""
         return self._conformal_ends(X, coverage, "central")
 
-    def _conformal_ends(self, X: Any, coverage: float, kind: IntervalKind) -> Array:
+    def _conformal_ends(self, X: Any, coverage: float | Sequence[float], kind: IntervalKind) -> Array:
         check_is_fitted(self)
+        share = coverages(coverage)
         distributions = [_scalar(model.predict_distribution(X)) for model in self.models_]
+        ends = [self._widened(X, distributions, each, kind) for each in np.atleast_1d(share).tolist()]
+        return np.stack(ends, axis=1) if share.ndim else ends[0]
+
+    def _widened(
+        self, X: Any, distributions: list[PredictiveDistribution], coverage: float, kind: IntervalKind
+    ) -> Array:
+        """Widen or narrow the intervals of the models' distributions by the scores of the calibration rows."""
         ends = [distribution.interval(coverage, kind) for distribution in distributions]
         scores = [self._scores(k, coverage, kind) for k in range(len(distributions))]
         out = np.empty((len(distributions[0]), 2))

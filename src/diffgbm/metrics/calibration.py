@@ -17,10 +17,11 @@ from scipy.stats import kstest
 
 from diffgbm._util.types import Array, Booleans
 from diffgbm.metrics.diagnostics import equal_groups
-from diffgbm.metrics.predictions import as_distribution, central_interval
+from diffgbm.metrics.predictions import as_distribution, central_interval, either_order, one_level
 from diffgbm.metrics.randomisation import inside_levels, probabilities_around, randomised_pit, row_numbers
 
 
+@either_order
 def pit(prediction: Any, y: ArrayLike, *, seed: int = 0) -> Array:
     r"""Probability integral transform :math:`P(Y \le y)` of each row: uniform under calibration.
 
@@ -49,12 +50,14 @@ class KSTest:
     pvalue: float
 
 
+@either_order
 def pit_ks(prediction: Any, y: ArrayLike, *, seed: int = 0) -> KSTest:
     """Test the PIT values against the uniform distribution; the paper counts ``pvalue > 0.05`` as passed."""
     result = kstest(pit(prediction, y, seed=seed).ravel(), "uniform")
     return KSTest(float(result.statistic), float(result.pvalue))
 
 
+@either_order
 def coverage(prediction: Any, y: ArrayLike, level: float = 0.9, *, seed: int = 0) -> float:
     """Fraction of observations inside their central interval of probability ``level``; point masses at random.
 
@@ -71,6 +74,7 @@ def coverage(prediction: Any, y: ArrayLike, level: float = 0.9, *, seed: int = 0
     return float(np.mean(_inside(prediction, y, level, seed)))
 
 
+@either_order
 def coverage_error(prediction: Any, y: ArrayLike, level: float = 0.9, *, seed: int = 0) -> float:
     """Absolute difference between coverage and ``level``."""
     return abs(coverage(prediction, y, level, seed=seed) - level)
@@ -90,6 +94,7 @@ def width(prediction: Any, level: float = 0.9) -> float:
     return float(np.mean(high - low))
 
 
+@either_order
 def q_mace(prediction: Any, y: ArrayLike, *, seed: int = 0) -> float:
     """Mean absolute difference between the sorted ``P(Y >= y)``, randomised at point masses, and a grid on [0, 1]."""
     distribution, observed = as_distribution(prediction, y), np.asarray(y, dtype=np.float64)
@@ -99,6 +104,7 @@ def q_mace(prediction: Any, y: ArrayLike, *, seed: int = 0) -> float:
     return float(np.mean(np.abs(ranks - np.linspace(0.0, 1.0, len(ranks)))))
 
 
+@either_order
 def iqr_binned_coverage(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int = 5, *, seed: int = 0) -> Array:
     """Coverage in each of ``bins`` equal groups of rows, sorted by their predicted interquartile range."""
     low, high = central_interval(as_distribution(prediction, y), 0.5)
@@ -106,14 +112,14 @@ def iqr_binned_coverage(prediction: Any, y: ArrayLike, level: float = 0.9, bins:
     return np.array([inside[group].mean() for group in equal_groups((high - low).ravel(), bins)])
 
 
+@either_order
 def iqr_mace(prediction: Any, y: ArrayLike, level: float = 0.9, bins: int = 5, *, seed: int = 0) -> float:
     """Mean absolute coverage error over the groups of ``iqr_binned_coverage``."""
     return float(np.mean(np.abs(iqr_binned_coverage(prediction, y, level, bins, seed=seed) - level)))
 
 
 def _inside(prediction: Any, y: ArrayLike, level: float, seed: int) -> Booleans:
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
+    level = one_level(level)
     observed = np.asarray(y, dtype=np.float64)
     uniform = row_numbers(observed.shape, seed)
     return inside_levels(as_distribution(prediction, y), observed, np.array([level]), uniform)[..., 0]

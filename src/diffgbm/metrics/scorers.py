@@ -27,7 +27,7 @@ def crps_scorer(estimator: Any, X: Any, y: Any) -> float:
     >>> bool((cross_val_score(model, X, y, cv=3, scoring=metrics.crps_scorer) < 0).all())
     True
     """
-    model, rows = _last_step(estimator, X)
+    model, rows = last_step(estimator, X)
     return -float(np.mean(model.crps(rows, y)))
 
 
@@ -36,13 +36,13 @@ def coverage_scorer(estimator: Any, X: Any, y: Any, level: float = 0.9) -> float
 
     ``estimator`` may be a pipeline that ends in a distributional regressor.
     """
-    model, rows = _last_step(estimator, X)
+    model, rows = last_step(estimator, X)
     return -coverage_error(model.predict_distribution(rows), y, level)
 
 
-def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
+def last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
     """Return the last step of a pipeline and the rows that reach it; any other estimator as it is."""
     if not isinstance(estimator, Pipeline):
         return estimator, X
     # a pipeline of one step has no transformer
-    return _last_step(estimator[-1], estimator[:-1].transform(X) if len(estimator) > 1 else X)
+    return last_step(estimator[-1], estimator[:-1].transform(X) if len(estimator) > 1 else X)

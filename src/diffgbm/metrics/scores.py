@@ -1,8 +1,8 @@
 """Proper scores of predictive distributions, in the definitions of the paper.
 
 Every function takes a ``prediction`` and the observations ``y``. A prediction is an array of samples, of shape
-(n_samples, n) or (n_samples, n, d) as ``DiffGBM.sample`` returns them, or a predictive distribution. Scores of rows
-have the shape of ``y``. Lower is better, except for skill.
+(n_samples, n) or (n_samples, n, d) as ``DiffGBM.sample`` returns them, or a predictive distribution. A distribution may
+also come second, after ``y``. Scores of rows have the shape of ``y``. Lower is better, except for skill.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from diffgbm._util.types import Array
 from diffgbm.distributions import Ensemble, joint_scores
-from diffgbm.metrics.predictions import as_distribution, central_interval, joint_points
+from diffgbm.metrics.predictions import as_distribution, central_interval, either_order, joint_points
 
 SMALLEST_VARIANCE = 1e-12
 """Floor of the variance in the Dawid-Sebastiani score."""
@@ -23,6 +23,7 @@ WEIGHTED_LEVELS = 256
 """Levels at which the outcome-weighted CRPS evaluates a predictive distribution."""
 
 
+@either_order
 def crps(prediction: Any, y: ArrayLike, *, fair: bool = False) -> Array:
     r"""Continuous ranked probability score :math:`E|X - y| - \tfrac12 E|X - X'|` of each row.
 
@@ -64,6 +65,7 @@ def climatology_crps(y_train: ArrayLike, y: ArrayLike) -> Array:
     return np.asarray(distance / m - pairs / (2.0 * m * m))
 
 
+@either_order
 def crpss(prediction: Any, y: ArrayLike, y_train: ArrayLike) -> float:
     """Skill :math:`1 - CRPS / CRPS_{climatology}`: 1 is perfect, 0 is the skill of the training responses.
 
@@ -82,6 +84,7 @@ def crpss(prediction: Any, y: ArrayLike, y_train: ArrayLike) -> float:
     return 1.0 - float(np.mean(crps(prediction, y)) / np.mean(climatology_crps(y_train, y)))
 
 
+@either_order
 def dss(prediction: Any, y: ArrayLike) -> Array:
     r"""Dawid-Sebastiani score :math:`\log s^2 + (y - m)^2 / s^2`, with the variance floored at 1e-12.
 
@@ -94,6 +97,7 @@ def dss(prediction: Any, y: ArrayLike) -> Array:
     return np.asarray(np.log(variance) + (np.asarray(y) - distribution.mean()) ** 2 / variance)
 
 
+@either_order
 def log_score(prediction: Any, y: ArrayLike) -> Array:
     """Negative log density of each row, shape (n,); the joint density for several responses.
 
@@ -106,6 +110,7 @@ def log_score(prediction: Any, y: ArrayLike) -> Array:
     return np.asarray(-as_distribution(prediction, y).logpdf(y))
 
 
+@either_order
 def interval_score(prediction: Any, y: ArrayLike, level: float = 0.9) -> Array:
     r"""Interval score of the central interval: its width, plus :math:`2/(1 - level)` times the distance of ``y`` to it.
 
@@ -119,6 +124,7 @@ def interval_score(prediction: Any, y: ArrayLike, level: float = 0.9) -> Array:
     return np.asarray(rules.interval_score(np.asarray(y), low, high, 1.0 - level, backend="numpy"))
 
 
+@either_order
 def threshold_weighted_crps(prediction: Any, y: ArrayLike, low: float = -np.inf, high: float = np.inf) -> Array:
     r"""CRPS restricted to values between ``low`` and ``high``: :math:`\int_{low}^{high} (F(u) - 1\{u \ge y\})^2 du`.
 
@@ -130,6 +136,7 @@ def threshold_weighted_crps(prediction: Any, y: ArrayLike, low: float = -np.inf,
     return np.asarray(as_distribution(prediction, y).crps(y, low, high))
 
 
+@either_order
 def weighted_crps(prediction: Any, y: ArrayLike, weight: Callable[[Array], Array]) -> Array:
     """Outcome-weighted CRPS: that of the distribution reweighted by ``weight(value) >= 0``, times ``weight(y)``.
 
@@ -146,6 +153,7 @@ def weighted_crps(prediction: Any, y: ArrayLike, weight: Callable[[Array], Array
     return distribution.outcome_weighted_crps(y, weight)
 
 
+@either_order
 def energy_score(prediction: Any, y: ArrayLike) -> Array:
     r"""Energy score :math:`E\|X - y\| - \tfrac12 E\|X - X'\|` of each row's joint distribution, shape (n,).
 
@@ -167,6 +175,7 @@ def energy_score(prediction: Any, y: ArrayLike) -> Array:
     return joint_scores.energy_score(points, observed)
 
 
+@either_order
 def variogram_score(prediction: Any, y: ArrayLike, p: float = 0.5) -> Array:
     r"""Variogram score :math:`\sum_{jk} (|y_j - y_k|^p - E|X_j - X_k|^p)^2` of each row, shape (n,).
 
