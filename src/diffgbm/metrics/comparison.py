@@ -163,9 +163,9 @@ def compare(
     >>> y = rng.normal(size=500)
     >>> compare(rng.normal(size=(100, 500)), rng.normal(scale=2.0, size=(100, 500)), None, y)
     crps on 500 rows (lower is better)
-      first model   0.56613
-      second model  0.65981
-      difference    -0.09368, 95% interval -0.1109 to -0.0764, p < 0.0001
+      first model   0.5758
+      second model  0.67318
+      difference    -0.09738, 95% interval -0.1139 to -0.08089, p < 0.0001
     The first model is better.
     """
     if not 0.0 < level < 1.0:
