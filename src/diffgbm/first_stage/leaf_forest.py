@@ -8,6 +8,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,25 +89,44 @@ class ExtraTreesMean:
 
 def cross_fit_trees(task: Task, outputs: Array, n_trees: int, min_samples_leaf: int) -> CrossFitted:
     """Cross-fit forests on several outputs (n, k) at once."""
-    from sklearn.ensemble import ExtraTreesRegressor
-
     dense, rows = task.dense
     clean = np.empty((task.repeats, *outputs.shape))
     parts: list[LeafForest] = []
     for r, folds in enumerate(task.folds):
         for train, held_out in folds:
-            model = ExtraTreesRegressor(
-                n_trees, min_samples_leaf=min_samples_leaf, n_jobs=task.n_jobs, random_state=task.seed + len(parts)
-            )
             weights = None if task.weights is None else task.weights[train]
-            y = outputs[train, 0] if outputs.shape[1] == 1 else outputs[train]
-            model.fit(rows[train], y, sample_weight=weights)
-            part = from_trees(dense, [tree.tree_ for tree in model.estimators_])
+            seed = task.seed + len(parts)
+            trees = grown_trees(rows[train], outputs[train], weights, n_trees, min_samples_leaf, seed, task.n_jobs)
+            part = from_trees(dense, trees)
             clean[r, held_out] = part.prepared(rows[held_out])
             parts.append(part)
             task.tick()
     average, gained = combine(task, clean)
     return CrossFitted(joined(parts), average, gained)
+
+
+def grown_trees(
+    rows: Array, outputs: Array, weights: Array | None, n_trees: int, min_samples_leaf: int, seed: int, threads: int
+) -> list[Any]:
+    """Grow the trees of scikit-learn's ``ExtraTreesRegressor`` on rows (n, q) and outputs (n, k).
+
+    Returns each tree's ``tree_``. The trees are grown one by one: scikit-learn's forests replace the process's warning
+    filters while they fit, so that forests in overlapping threads leave other filters behind.
+    """
+    from sklearn.tree import ExtraTreeRegressor
+
+    singles, y = rows.astype(np.float32), outputs[:, 0] if outputs.shape[1] == 1 else outputs
+    # the seeds of a forest's trees
+    seeds = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=n_trees).tolist()
+
+    def grown(tree_seed: int) -> Any:
+        tree = ExtraTreeRegressor(min_samples_leaf=min_samples_leaf, max_features=1.0, random_state=tree_seed)
+        return tree.fit(singles, y, sample_weight=weights).tree_
+
+    if threads == 1:
+        return list(map(grown, seeds))
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(grown, seeds))
 
 
 def warmup() -> None:
