@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from diffgbm.auto.atom_choice import accepted_atoms
+from diffgbm.auto.budget import Clock
 from diffgbm.fitting.training import read_table
 from tests.auto.tiny_auto import LEAST, auto, small_trees  # noqa: F401
 from tests.fitting.test_atoms import zero_inflated
@@ -11,10 +12,28 @@ from tests.fitting.test_atoms import zero_inflated
 
 def test_zeros_are_accepted_and_other_tables_have_no_atoms():
     X, y = zero_inflated(400)
-    np.testing.assert_array_equal(accepted_atoms(read_table(X, y, None, None, "test"), 0, 1), [0.0])
+    np.testing.assert_array_equal(accepted_atoms(read_table(X, y, None, None, "test"), 0, 1, Clock(None)), [0.0])
     rng = np.random.default_rng(0)
     for other in (rng.normal(size=400), rng.integers(0, 5, 400).astype(float), np.column_stack([y, y])):
-        assert len(accepted_atoms(read_table(X, other, None, None, "test"), 0, 1)) == 0
+        assert len(accepted_atoms(read_table(X, other, None, None, "test"), 0, 1, Clock(None))) == 0
+
+
+def test_without_time_values_of_many_rows_are_atoms():
+    X, y = zero_inflated(100)
+    clock = Clock(1.0, now=iter([0.0, 0.5]).__next__)
+    np.testing.assert_array_equal(accepted_atoms(read_table(X, y, None, None, "test"), 0, 1, clock), [0.0])
+    assert clock.cut
+
+
+def test_explain_is_about_all_rows():
+    """Not about the continuous part, whose standard deviation is far from that of all rows."""
+    X, y = zero_inflated(400)
+    y[y > 0.0] += 50.0
+    model = auto(LEAST).fit(X, y)
+    crps = model.oob_distribution_.crps(y[model.oob_rows_]).mean()
+    climatology = np.abs(y[:, None] - y).mean() / 2.0
+    assert f"{1.0 - crps / climatology:.0%} better than without any columns" in model.explain()
+    assert f"is {crps:.4g} instead of {climatology:.4g}." in model.explain()
 
 
 def test_automatic_fits_have_atoms(tmp_path):

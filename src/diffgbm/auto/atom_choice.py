@@ -8,6 +8,7 @@ import numpy as np
 
 from diffgbm._util.types import Array
 from diffgbm.auto.atoms import ResponseShape
+from diffgbm.auto.budget import BUDGET, Clock
 from diffgbm.data.splits import subsample
 from diffgbm.diffusion.recipe import NAMED
 from diffgbm.fitting.atoms import atom_values
@@ -16,6 +17,8 @@ from diffgbm.fitting.training import TrainingTable, fit_table
 
 ROWS = 2000
 """Rows of the comparison, at most."""
+ROWS_PER_SECOND = 300
+"""Rows of the comparison for each second of the time limit: it takes a few percent of the limit."""
 HELD_OUT = 0.25
 """Share of these rows that the models are compared on."""
 POINTS = 89
@@ -32,17 +35,21 @@ PROBE: dict[str, Any] = {
 """Arguments of the models that are compared."""
 
 
-def accepted_atoms(table: TrainingTable, seed: int, n_jobs: int) -> Array:
-    """Return the values of at least 5% of the rows, if treating them as atoms lowers the CRPS of unseen rows.
+def accepted_atoms(table: TrainingTable, seed: int, n_jobs: int, clock: Clock) -> Array:
+    """Return the values of many rows, if treating them as atoms lowers the CRPS of unseen rows.
 
-    A response that takes few values has no continuous part: it is confined to its values instead.
+    These are ``atom_values(y, "auto")``. A response that takes few values has no continuous part: it is confined to its
+    values instead. Without time for the comparison the values are atoms: a model without them has no probability there.
     """
     if not table.response.is_1d or ResponseShape.of(table.observed[:, 0]).atoms is not None:
         return np.empty(0)
     values = atom_values(table.observed[:, 0], "auto")
     if len(values) == 0:
         return values
-    rows, _ = subsample(len(table.y), min(ROWS, len(table.y)), (seed, ROWS), records=table.records)
+    if clock.over(BUDGET.atoms):
+        return values
+    most = ROWS if clock.limit is None else min(ROWS, int(ROWS_PER_SECOND * clock.limit))
+    rows, _ = subsample(len(table.y), min(most, len(table.y)), (seed, ROWS), records=table.records)
     some = table.part(rows)
     held_out, train = subsample(len(rows), int(HELD_OUT * len(rows)), (seed, 1), records=some.records)
     continuous = ~np.isin(some.observed[train, 0], values)

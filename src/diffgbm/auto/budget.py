@@ -16,6 +16,8 @@ class Budget:
 
     Attributes
     ----------
+    atoms : float
+        Share by which the classifiers of atoms end.
     first_stage_trials : float
         After this share no further first-stage model is tried on a few rows.
     first_stage_models : float
@@ -30,6 +32,7 @@ class Budget:
         Share by which all training ends. Predictions for out-of-bag rows and recalibration take the rest.
     """
 
+    atoms: float = 0.1
     first_stage_trials: float = 0.1
     first_stage_models: float = 0.3
     conditional_cdf: float = 0.35

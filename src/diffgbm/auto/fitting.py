@@ -43,6 +43,8 @@ HOLDOUT_SHARE, MAX_HOLDOUT = 0.05, 2000
 """Share of a large table's rows that is held out, and how many at most."""
 HOLDOUT_POINTS = 500
 """Points of the held-out rows' distributions."""
+MAX_AT_ATOMS = 5000
+"""Rows at atoms whose out-of-bag distributions are computed, at most."""
 FOLDS = 5
 """Folds of the first-stage models."""
 
@@ -104,7 +106,7 @@ def fit_automatically(
     with clock.stopped():  # the first fit on a machine is as good as the second
         warmup(joint=everything.y.shape[1] > 1)
     number = int(np.random.SeedSequence(seed).generate_state(1)[0] >> 1)
-    atom_fit = _atoms(everything, number, n_jobs) if discrete == "auto" else None
+    atom_fit = _atoms(everything, number, n_jobs, clock) if discrete == "auto" else None
     rest = np.arange(len(everything.y)) if atom_fit is None else atom_fit.rest
     whole = everything if atom_fit is None else everything.continuous(rest)
     rows, held_out = divided(len(whole.y), number, recalibrate and whole.response.is_1d, whole.records)
@@ -140,10 +142,11 @@ def fit_automatically(
     )
 
 
-def _atoms(table: TrainingTable, seed: int, n_jobs: int) -> AtomFit | None:
+def _atoms(table: TrainingTable, seed: int, n_jobs: int, clock: Clock) -> AtomFit | None:
     """Fit the atoms of a table where they help."""
-    values = accepted_atoms(table, seed, n_jobs)
-    return fitted_atoms(table, values.tolist(), seed, n_jobs) if len(values) else None
+    values = accepted_atoms(table, seed, n_jobs, clock)
+    seconds = np.inf if clock.limit is None else max(0.0, BUDGET.atoms * clock.limit - clock.spent)
+    return fitted_atoms(table, values.tolist(), seed, n_jobs, seconds) if len(values) else None
 
 
 def _with_atoms(
@@ -154,6 +157,11 @@ def _with_atoms(
     ``points`` (n, m, 1) are those of the continuous part at ``rows``. Returned with the rows of all.
     """
     others = np.setdiff1d(np.arange(len(table.y)), fit.rest)
+    # where the bags hold out a part of the continuous rows only, or piles are large, as large a part of each
+    share = min(len(rows) / len(fit.rest), MAX_AT_ATOMS / len(others))
+    others = others[subsample(len(others), round(share * len(others)), MAX_AT_ATOMS)[0]]
+    kept = subsample(len(rows), round(share * len(fit.rest)), MAX_AT_ATOMS)[0]
+    rows, points = rows[kept], points[kept]
     continuous = replace(model, atoms=None, correction=None).distribution(
         table.X[others], points.shape[1], None, n_jobs
     )

@@ -126,8 +126,9 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
     atoms : None, "auto" or list of float, default=None
         Values with a probability of their own, beside a continuous part: zeros of a zero-inflated response, the limits
         of a capped sensor. A cross-fitted classifier predicts their probabilities, the noise model learns the other
-        rows. ``"auto"`` takes the values of at least 5% of the rows. An atom beyond which no response lies is a limit
-        of all predictions.
+        rows. ``"auto"`` takes the values of at least 5% of the rows, 2% at the ends. An atom beyond which no response
+        lies is a limit of all predictions. A first-stage model that predicts the other rows worse than their mean is
+        left out.
     seed : int or None
         Seed of everything random in ``fit``.
     verbose : int, default=0

@@ -70,7 +70,7 @@ class LightGBMMean:
     def cross_fit(self, task: Task) -> CrossFitted:
         """Fit one model for each fold and response."""
         params, rounds, patience = first_stage_params(self.params, task.seed, task.n_jobs)
-        data = _binned(task, params)
+        data = binned(task, params)
         clean = np.empty((task.repeats, *task.y.shape))
         models: list[list[lgb.Booster]] = [[] for _ in range(task.y.shape[1])]
         for r, folds in enumerate(task.folds):
@@ -80,8 +80,8 @@ class LightGBMMean:
                     records = part_of_records(task.records, train)
                     fitted, stop = (train[part] for part in holdout(len(train), 0.1, task.seed, records))
                 for j in range(task.y.shape[1]):
-                    valid = None if stop is None else _subset(task, data, stop, j)
-                    booster = _train(params, _subset(task, data, fitted, j), rounds, valid, patience)
+                    valid = None if stop is None else subset(task, data, stop, j)
+                    booster = _train(params, subset(task, data, fitted, j), rounds, valid, patience)
                     predict: Callable[[Array], Any] = partial(booster.predict, num_threads=task.n_jobs)
                     clean[r, held_out, j] = map_rows(predict, task.X, held_out)
                     models[j].append(booster)
@@ -90,7 +90,7 @@ class LightGBMMean:
         return CrossFitted(BoosterAverage(tuple(map(tuple, models))), average, gained)
 
 
-def _binned(task: Task, params: dict[str, Any]) -> lgb.Dataset:
+def binned(task: Task, params: dict[str, Any]) -> lgb.Dataset:
     """Bin all rows; those of a large map on disk block by block, with the same result."""
     options: dict[str, Any] = {"label": task.y[:, 0], "params": params, "categorical_feature": list(task.categorical)}
     if is_large_map(task.X):
@@ -98,7 +98,8 @@ def _binned(task: Task, params: dict[str, Any]) -> lgb.Dataset:
     return lgb.Dataset(task.X, free_raw_data=False, **options).construct()
 
 
-def _subset(task: Task, data: lgb.Dataset, rows: Rows, response: int) -> lgb.Dataset:
+def subset(task: Task, data: lgb.Dataset, rows: Rows, response: int) -> lgb.Dataset:
+    """Return some of the binned rows with one response of the task."""
     rows = np.sort(rows)
     part = data.subset(rows.tolist()).construct()
     part.set_label(task.y[rows, response])

