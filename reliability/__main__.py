@@ -8,7 +8,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-COMMANDS = ("fuzz-model", "fuzz-forest", "soak", "kills", "package", "audit", "page", "digests")
+COMMANDS = (
+    *("fuzz-model", "fuzz-forest", "soak", "threads", "kills", "statistics", "package", "audit", "page", "digests"),
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -19,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--kills", type=int, default=50, help="of each case")
     parser.add_argument("--cases", nargs="*", help="cases to kill; all if none is named")
     parser.add_argument("--quick", action="store_true", help="do not record the figures")
-    parser.add_argument("--only", nargs="*", metavar="NAME", help="cases of digests; all if none is named")
+    parser.add_argument("--only", nargs="*", metavar="NAME", help="cases of digests or statistics; all by default")
     parser.add_argument("--output", metavar="FILE", help="where digests are written")
     parser.add_argument("--compare", metavar="FILE", help="recorded digests to compare with")
     parser.add_argument("--ignore", nargs="*", default=(), metavar="WORD", help="ends of parts that are not compared")
@@ -44,6 +46,14 @@ def _figures(args: argparse.Namespace) -> dict[str, Any]:
         from reliability import fuzzing
 
         return fuzzing.run(args.command.removeprefix("fuzz-"), args.minutes, name)
+    if args.command == "statistics":
+        from reliability import statistical
+
+        return statistical.run(name, args.only, args.minutes)
+    if args.command == "threads":
+        from reliability import threads
+
+        return threads.run(args.minutes, name)
     if args.command == "soak":
         from reliability import soak
 

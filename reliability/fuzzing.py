@@ -15,7 +15,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,7 @@ def run(kind: str, minutes: float, name: str | None = None) -> dict[str, Any]:
         "corpus": corpus,
         "findings": len(findings),
         "reasons": dict(findings),
+        "kinds": {kind: totals[f"kind {kind}"] for kind in mutations.KINDS if totals[f"kind {kind}"]},
     }
     if name:
         record(name, figures)
@@ -78,6 +80,7 @@ def _child(kind: str, folder: Path, seconds: float) -> subprocess.CompletedProce
         f"-rss_limit_mb={MOST_MEMORY}",
         f"-timeout={MOST_SECONDS}",
         "-max_len=200000",
+        "-len_control=0",
         f"-artifact_prefix={folder}/artifact-",
         "-print_final_stats=1",
     ]
@@ -115,9 +118,32 @@ def write_seeds(kind: str, folder: Path) -> None:
     if kind == "model":
         for file in files:
             (folder / file.name).write_bytes(mutations.archived(archive.unpack(file.read_bytes())))
+        for name, model in seed_models().items():
+            model.save(folder / name)
         return
     for k, text in enumerate(seed_texts()):
         (folder / f"{k}.txt").write_text(text)
+
+
+def seed_models() -> dict[str, Any]:
+    """Fit small models of what the files of the tests lack: atoms, bags, and a calibrated model of integers."""
+    import numpy as np
+
+    from diffgbm import AutoDiffGBM, ConformalDiffGBM, DiffGBM
+    from diffgbm.auto.presets import PRESETS
+
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(200, 3))
+    y = np.where(rng.random(200) < X[:, 0], 0.0, X[:, 1] + rng.exponential(size=200))
+    small = {"n_repeats": 2, "n_estimators": 4, "num_leaves": 4, "early_stopping_rounds": None, "n_steps": 5}
+    tiny: dict[str, Any] = {**small, "seed": 0, "n_jobs": 1, "extra_residualizer_params": {"n_estimators": 3}}
+    one = replace(PRESETS["fast"], first_stage_models=("ridge",), final_models=1, bags=1, noisy_rows=200, rounds=())
+    counts = ConformalDiffGBM(AutoDiffGBM(preset=one, n_jobs=1, seed=0), seed=0)
+    return {
+        "atoms.dgbm": DiffGBM.flow(**tiny, atoms=[0.0]).fit(X, y),
+        "bags.dgbm": DiffGBM.flow(**tiny, n_bags=2, bag_mix="mixture").fit(X, y),
+        "counts.dgbm": counts.fit(X, rng.poisson(3.0 * X[:, 0])),
+    }
 
 
 def seed_texts() -> list[str]:
@@ -158,25 +184,30 @@ def fuzz(kind: str, folder: Path, options: list[str]) -> None:
 
         if kind == "model":
             import diffgbm.estimators.loading  # noqa: F401
+        from diffgbm.persistence.archive import unpack
     read: Callable[[bytes], str] = targets.read_model if kind == "model" else targets.read_text
     counts: Counter[str] = Counter()
-    last = time.monotonic()
+    last, made = time.monotonic(), "seed"
 
     def one(content: bytes) -> None:
         nonlocal last
         counts["inputs"] += 1
+        counts[f"kind {made}"] += 1
         counts[read(content)] += 1
         if time.monotonic() - last > 2.0:
             last = time.monotonic()
             (folder / "counts.json").write_text(json.dumps(counts))
 
     seeds = [path.read_bytes() for path in sorted((folder / "seeds").iterdir())]
+    others = [unpack(content) for content in seeds] if kind == "model" else []
 
     def mutate(content: bytes, most: int, seed: int) -> bytes:
         # half of the inputs are one mutation from a valid file, because libFuzzer mostly keeps invalid ones
-        near = random.Random(seed + 1)
-        content = near.choice(seeds) if near.random() < 0.5 else content
-        return mutated(kind, content, most, random.Random(seed), lambda part: atheris.Mutate(part, len(part) + 16))
+        nonlocal made
+        rng = random.Random(seed)
+        made = "bytes" if rng.random() < 0.02 else rng.choice(mutations.KINDS) if kind == "model" else "text"
+        content = rng.choice(seeds) if rng.random() < 0.5 else content
+        return mutated(made, content, others, most, rng, lambda part: atheris.Mutate(part, len(part) + 16))
 
     for content in seeds:  # compile kernels before inputs are timed
         read(content)
@@ -184,21 +215,28 @@ def fuzz(kind: str, folder: Path, options: list[str]) -> None:
     atheris.Fuzz()
 
 
-def mutated(kind: str, content: bytes, most: int, rng: random.Random, mutate: mutations.Mutate) -> bytes:
-    """Mutate an input by its format; one in fifty ignores the format."""
+def mutated(
+    made: str,
+    content: bytes,
+    others: Sequence[Mapping[str, bytes]],
+    most: int,
+    rng: random.Random,
+    mutate: mutations.Mutate,
+) -> bytes:
+    """Mutate an input by a kind of ``mutations.KINDS``, as a booster's "text", or as "bytes" of no format."""
     from diffgbm import ModelFileError
     from diffgbm.persistence import archive
 
-    if rng.random() < 0.02:
+    if made == "bytes":
         return bytes(mutate(content))[:most]
-    if kind == "forest":
+    if made == "text":
         return mutations.mutated_text(content.decode(errors="replace"), rng).encode()[:most]
     try:
         entries = archive.unpack(content)
     except ModelFileError:
         return mutations.signed(content)[:most]
-    out = mutations.archived(mutations.mutated_entries(entries, rng, mutate))
-    return out if len(out) <= most else content
+    out = mutations.mutated_file(made, entries, others, rng, mutate)
+    return out if len(out) <= most else content[:most]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Mutations that respect a file's structure: a random byte change would fail the checksum at once.
 
-Each function takes a ``random.Random`` and returns a copy of its input with one error.
+Each function takes a ``random.Random`` and returns a copy of its input with one error. ``KINDS`` names those of a model
+file.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import hashlib
 import io
 import json
 import random
+import re
+import struct
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from numpy.lib import format as npy
@@ -35,11 +38,36 @@ ODD_TYPES = ("<f8", ">f8", "<f4", "<i8", "|u1", "|i1", "<u2", "|O", "<c16", "<U3
 ODD_LENGTHS = (0, 1, -1, 2, 2**31, 2**62, 2**64)
 
 
+KINDS = ("json", "booster", "array", "swap", "zip")
+"""Mutations of a model file: values of the manifest, lines of a booster, an array, entries and values swapped between
+two models, fields of the zip headers. Checksums are computed again."""
+
+
+def mutated_file(
+    kind: str, entries: Mapping[str, bytes], others: Sequence[Mapping[str, bytes]], rng: random.Random, mutate: Mutate
+) -> bytes:
+    """Return a model file with one error of a kind in ``KINDS``; ``others`` are the entries of other models.
+
+    A file without boosters or arrays has its manifest changed instead.
+    """
+    if kind == "zip":
+        return mutated_zip(archived(entries), rng)
+    if kind == "swap":
+        return archived(swapped(entries, rng.choice(others), rng))
+    endings = {"booster": (".txt",), "array": (".npy", ".skops")}.get(kind, (".json",))
+    names = [name for name in entries if name.endswith(endings)] or ["manifest.json"]
+    return archived(mutated_entry(entries, rng.choice(names), rng, mutate))
+
+
 def mutated_entries(entries: Mapping[str, bytes], rng: random.Random, mutate: Mutate) -> dict[str, bytes]:
-    """Change one entry by its kind: JSON, text of trees, an array, or other bytes."""
+    """Change one entry, that of the manifest as often as all others together."""
+    return mutated_entry(entries, "manifest.json" if rng.random() < 0.5 else rng.choice(list(entries)), rng, mutate)
+
+
+def mutated_entry(entries: Mapping[str, bytes], name: str, rng: random.Random, mutate: Mutate) -> dict[str, bytes]:
+    """Change the entry of a name by its kind: JSON, text of trees, an array, or other bytes."""
     out = dict(entries)
-    name = "manifest.json" if rng.random() < 0.5 and "manifest.json" in out else rng.choice(list(out))
-    content = out[name]
+    content = out.get(name, b"")
     if rng.random() < 0.05:
         out[name] = mutate(content)
     elif rng.random() < 0.03:
@@ -53,6 +81,66 @@ def mutated_entries(entries: Mapping[str, bytes], rng: random.Random, mutate: Mu
     else:
         out[name] = mutate(content)
     return out
+
+
+def swapped(entries: Mapping[str, bytes], other: Mapping[str, bytes], rng: random.Random) -> dict[str, bytes]:
+    """Replace entries by those of another model: all of a kind, one, or values of the manifest under the same key."""
+    if not entries:
+        return dict(other)
+    out = dict(entries)
+    how = rng.randrange(4)
+    if how == 0:
+        ending = rng.choice((".txt", ".npy", ".json"))
+        return out | {name: content for name, content in other.items() if name.endswith(ending)}
+    if how == 1:
+        name = rng.choice(list(out))
+        alike = [there for there in other if there.rpartition(".")[2] == name.rpartition(".")[2]]
+        return out | ({name: other[rng.choice(alike)]} if alike else {})
+    try:
+        mine, theirs = (json.loads(manifest["manifest.json"]) for manifest in (entries, other))
+    except (ValueError, KeyError):
+        return out
+    for _ in range(rng.choice((1, 1, 2))):
+        container, key = rng.choice(_positions(mine) or [({}, None)])
+        alike_values = [there[k] for there, k in _positions(theirs) if k == key]
+        if alike_values:
+            container[key] = copy.deepcopy(rng.choice(alike_values))
+    return out | {"manifest.json": json.dumps(mine).encode()}
+
+
+HEADERS = {
+    b"PK\x03\x04": "HHHHHIIIHH",
+    b"PK\x01\x02": "HHHHHHIIIHHHHHII",
+    b"PK\x05\x06": "HHHHIIH",
+}
+"""Fields that follow the signatures of the zip format's headers: of an entry, of the directory, of the end."""
+ODD_FIELDS = (0, 1, 2, 8, 9, 14, 0x7F, 0x800, 0xFFFE, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1)
+
+
+def mutated_zip(content: bytes, rng: random.Random) -> bytes:
+    """Change fields of the headers of a zip archive, or move or repeat a header, and compute the checksum again."""
+    out = bytearray(content)
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        signature = rng.choice(tuple(HEADERS))
+        found = [match.start() for match in re.finditer(re.escape(signature), bytes(out))]
+        if found:
+            _change_field(out, rng.choice(found) + len(signature), HEADERS[signature], rng)
+    if rng.random() < 0.1:  # a header is repeated
+        at = rng.randrange(len(out))
+        source = out.find(rng.choice(tuple(HEADERS)))
+        out[at:at] = out[max(source, 0) : max(source, 0) + 60]
+    return signed(bytes(out))
+
+
+def _change_field(out: bytearray, start: int, fields: str, rng: random.Random) -> None:
+    """Change one field of a header in place."""
+    k = rng.randrange(len(fields))
+    at = start + struct.calcsize(f"<{fields[:k]}")
+    size = struct.calcsize(f"<{fields[k]}")
+    value = int.from_bytes(out[at : at + size], "little")
+    near = (value + rng.choice((-30, -4, -1, 1, 4, 46)), value ^ (1 << rng.randrange(8 * size)))
+    new = rng.choice((*near, rng.choice(ODD_FIELDS)))
+    out[at : at + size] = (new % 2 ** (8 * size)).to_bytes(size, "little")
 
 
 def archived(entries: Mapping[str, bytes]) -> bytes:

@@ -255,6 +255,27 @@ def test_mutated_model_files_are_refused_or_used(seed, tmp_path):
     assert counts["used"] > 0
 
 
+@pytest.mark.filterwarnings("ignore::diffgbm._util.errors.DiffGBMWarning")
+@pytest.mark.parametrize("kind", mutations.KINDS)
+def test_files_with_one_error_of_each_kind_are_refused_or_used(kind, tmp_path):
+    rng = random.Random(kind)
+    models = [unpack(file.read_bytes()) for file in FILES]
+    counts: Counter[str] = Counter()
+    for k in range(40):
+        changed = mutations.mutated_file(kind, rng.choice(models), models, rng, mutations.flipped(rng))
+        unpacked = models[k % len(models)] if kind == "zip" else unpack(changed)
+        assert unpacked.keys() <= {name for model in models for name in model}
+        counts[targets.read_model(changed, tmp_path)] += 1
+    assert counts["refused"] > 5
+    assert counts["used"] > 0
+
+
+def test_a_zip_without_entries_is_swapped_too():
+    """The mutation of a file that an earlier mutation has emptied; it ended the fuzzer."""
+    model = unpack(FILES[0].read_bytes())
+    assert mutations.swapped({}, model, random.Random(0)) == model
+
+
 def test_mutated_boosters_are_refused_or_read_alike_by_lightgbm():
     rng = random.Random(1)
     texts = seed_texts()
