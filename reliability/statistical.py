@@ -28,9 +28,9 @@ MODELS: dict[str, Callable[[Case], Any]] = {
     "published": lambda case: DiffGBM.published(**COMMON, **atoms_of(case)),
     "score_plus": lambda case: DiffGBM.score_plus(**COMMON, **atoms_of(case)),
     "flow": lambda case: DiffGBM.flow(**COMMON, **atoms_of(case)),
-    "auto": lambda case: AutoDiffGBM(preset="fast", **COMMON),
+    "auto": lambda case: AutoDiffGBM(preset="fast", time_limit=600.0, **COMMON),
 }
-"""The main recipes, which are told the atoms, and ``AutoDiffGBM``, which finds them."""
+"""The main recipes, which are told the atoms, and ``AutoDiffGBM``, which finds them and is in no hurry."""
 
 
 def atoms_of(case: Case) -> dict[str, Any]:

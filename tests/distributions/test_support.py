@@ -15,6 +15,14 @@ def poisson_distribution(n=3, m=400):
     return PredictiveDistribution.from_points(np.tile(points, (n, 1)), support=Support(0.0, np.inf, COUNTS))
 
 
+def test_a_mixture_has_all_atoms_and_the_widest_limits():
+    assert Support.union([None, None]) is None
+    both = Support.union([Support(0.0, 5.0, np.array([0.0, 2.0])), Support(-1.0, 4.0, np.array([1.0, 2.0]))])
+    assert (both.low, both.high, both.atoms.tolist()) == (-1.0, 5.0, [0.0, 1.0, 2.0])
+    free = Support.union([Support(0.0, 5.0, np.array([2.0])), None])
+    assert (free.low, free.high, free.atoms.tolist()) == (-np.inf, np.inf, [2.0])
+
+
 def test_probabilities_of_counts_are_those_of_the_values():
     distribution, points = poisson_distribution(), poisson_distribution().values[0]
     for value in range(-1, 12):

@@ -5,6 +5,7 @@ import pytest
 
 import diffgbm
 from diffgbm import AutoDiffGBM, ConformalDiffGBM, DiffGBM, ModelFileError, load
+from diffgbm.auto.presets import Preset
 from tests.conftest import TINY, tiny, toy
 from tests.persistence.altered_files import (
     altered,
@@ -18,6 +19,24 @@ from tests.persistence.altered_files import (
 )
 from tests.persistence.fixture_models import automatic, path_of, rows_of
 from tests.persistence.saved_models import same, table
+
+LEAST = Preset(
+    time_limit=1e9,
+    first_stage_models=("ridge",),
+    gp_rows=10,
+    first_stages=(("stack", ()),),
+    recipes=("flow",),
+    rounds=(),
+    sizes=("probe",),
+    final_models=1,
+    bags=2,
+    noisy_rows=100,
+)
+
+
+def automatic_model() -> AutoDiffGBM:
+    """An automatic fit with nothing to choose."""
+    return AutoDiffGBM(preset=LEAST, n_jobs=1, seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +88,25 @@ def test_a_calibrated_model_keeps_its_intervals(options, tmp_path):
     assert not hasattr(loaded.estimator, "model_")
     loaded.save(tmp_path / "again.dgbm")
     assert (tmp_path / "again.dgbm").read_bytes() == (tmp_path / "m.dgbm").read_bytes()
+
+
+@pytest.mark.parametrize(("kind", "method"), [("counts", "split"), ("non-negative", "split"), ("atoms", "cv")])
+def test_a_calibrated_model_keeps_the_support_of_its_response(kind, method, tmp_path):
+    """Without the support the distributions of the calibration rows, and so the offsets, would be others."""
+    X, y = toy(160)
+    y = {"counts": np.round(np.abs(2.0 * y)), "non-negative": np.abs(y), "atoms": np.maximum(y, 0.0)}[kind]
+    base = tiny("flow", residualize="off", atoms=[0.0]) if kind == "atoms" else automatic_model()
+    model = ConformalDiffGBM(base, method=method, cv=2, calibration_size=0.5, recalibrate=True, seed=0).fit(X, y)
+    assert all(distribution.support is not None for distribution in model.distributions_)
+    model.save(tmp_path / "m.dgbm")
+    loaded = load(tmp_path / "m.dgbm")
+    for ours, theirs in zip(loaded.distributions_, model.distributions_, strict=True):
+        assert (ours.support.low, ours.support.high) == (theirs.support.low, theirs.support.high)
+        np.testing.assert_array_equal(ours.support.atoms, theirs.support.atoms)
+        np.testing.assert_array_equal(ours.quantile([0.0, 0.1, 0.9]), theirs.quantile([0.0, 0.1, 0.9]))
+    for level in (0.5, 0.8, 0.9):
+        np.testing.assert_array_equal(loaded.predict_interval(X, level), model.predict_interval(X, level))
+    np.testing.assert_array_equal(loaded.sample(X, 5, seed=0), model.sample(X, 5, seed=0))
 
 
 def test_a_prefitted_calibrated_model_is_stored_once(auto, tmp_path):
@@ -134,6 +172,8 @@ WRONG = {
         ("conformal:models", [[], [0], [99], None]),
         ("conformal:distributions", [[], [{}], [3], None]),
         ("conformal:distributions.0.name", [None, 3]),
+        ("conformal:distributions.0.support", [3, [], {}, {"atoms": [2.0, 1.0], "low": None, "high": None}]),
+        ("conformal:distributions.0.support", [{"atoms": [], "low": 2.0, "high": 1.0}, {"atoms": ["x"], "low": 0.0}]),
         ("conformal:observed", [[], ["arrays/99.npy"], ["arrays/0.npy"], [3], None]),
         ("conformal:group", [[], ["arrays/99.npy"], ["arrays/0.npy"], None]),
         ("conformal:pit", [None, "arrays/0.npy", "arrays/99.npy"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,6 +30,17 @@ class Support:
     def is_atom(self, values: Array) -> Booleans:
         """Whether values of any shape equal an atom."""
         return np.isin(values, self.atoms)
+
+    @staticmethod
+    def union(supports: Sequence[Support | None]) -> Support | None:
+        """Return the support of a mixture: all atoms, the widest limits; ``None`` if no member has a support."""
+        known = [support for support in supports if support is not None]
+        if not known:
+            return None
+        if len(known) < len(supports):
+            known.append(Support())
+        atoms = np.unique(np.concatenate([support.atoms for support in known]))
+        return Support(min(s.low for s in known), max(s.high for s in known), atoms)
 
     def negative(self) -> Support:
         """Return the support of minus the response."""

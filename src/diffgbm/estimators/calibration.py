@@ -23,6 +23,7 @@ from sklearn.utils import _safe_indexing
 
 from diffgbm._util.types import Array
 from diffgbm.distributions import PredictiveDistribution
+from diffgbm.distributions.support import Support
 from diffgbm.persistence.values import PLAIN, Stored, list_of, numbers, of_type, plain
 
 INTERQUARTILE_RANGE = "interquartile_range"
@@ -188,5 +189,5 @@ def mixture(distributions: list[PredictiveDistribution]) -> PredictiveDistributi
         np.hstack([distribution.values for distribution in distributions]),
         distributions[0].name,
         distributions[0].index,
-        distributions[0].support,
+        Support.union([distribution.support for distribution in distributions]),
     )

@@ -38,7 +38,7 @@ from diffgbm.estimators.calibration import Groups, conformal_intervals, mixture,
 from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.fitting.model import FittedModel
 from diffgbm.persistence.arguments import read_arguments, write_arguments
-from diffgbm.persistence.models import read_pit
+from diffgbm.persistence.models import read_pit, read_support, write_support
 from diffgbm.persistence.store import Part, Reader, Writer
 from diffgbm.persistence.values import Stored, list_of, of_type
 
@@ -314,7 +314,12 @@ class ConformalDiffGBM(DistributionalRegressor):
             **write_arguments(params, writer),
             "models": [writer.put(model) for model in self.models_],
             "distributions": [
-                {"values": writer.array(d.values), "levels": writer.array(d.levels), "name": d.name}
+                {
+                    "values": writer.array(d.values),
+                    "levels": writer.array(d.levels),
+                    "name": d.name,
+                    "support": write_support(d.support),
+                }
                 for d in self.distributions_
             ],
             "observed": [writer.array(np.asarray(y, dtype=np.float64)) for y in self.observed_],
@@ -361,4 +366,4 @@ def _distribution(stored: Stored, reader: Reader) -> PredictiveDistribution:
         raise ValueError("the points of a distribution must be sorted")
     if levels[0] < 0.0 or levels[-1] > 1.0 or (np.diff(levels) < 0.0).any():
         raise ValueError("the levels of a distribution must be increasing from 0 to 1")
-    return PredictiveDistribution(values, levels, of_type(stored, "name", str))
+    return PredictiveDistribution(values, levels, of_type(stored, "name", str), support=read_support(stored))

@@ -12,6 +12,7 @@ from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.recalibration import Correction
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.response import ResponseTable
+from diffgbm.distributions.support import Support
 from diffgbm.engine.factory import Kind as EngineKind
 from diffgbm.engine.factory import Mix
 from diffgbm.first_stage import FittedFirstStage
@@ -150,6 +151,30 @@ def _read_atoms(model: Stored, reader: Reader, response: ResponseTable, n_column
         raise ValueError("the limits of a continuous part must be its first and last atom")
     ends = -np.inf if low is None else low, np.inf if high is None else high
     return Atoms(values, predictor.value, base, trust, *ends)
+
+
+def write_support(support: Support | None) -> dict[str, Any] | None:
+    """Store the support of distributions."""
+    if support is None:
+        return None
+    limits = {"low": support.low, "high": support.high}
+    return {
+        "atoms": support.atoms.tolist(),
+        **{name: limit if np.isfinite(limit) else None for name, limit in limits.items()},
+    }
+
+
+def read_support(stored: Stored) -> Support | None:
+    """Read the support of distributions; files that are older than it have none."""
+    if stored.get("support") is None:
+        return None
+    support = mapping(stored, "support")
+    atoms = numbers(support, "atoms")
+    low, high = (None if support[name] is None else number(support, name) for name in ("low", "high"))
+    ends = -np.inf if low is None else low, np.inf if high is None else high
+    if (np.diff(atoms) <= 0.0).any() or ends[0] > ends[1]:
+        raise ValueError("the atoms and limits of a support must be increasing")
+    return Support(*ends, atoms)
 
 
 def _write_correction(correction: Correction, writer: Writer) -> dict[str, Any]:
