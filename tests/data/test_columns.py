@@ -1,4 +1,4 @@
-"""Columns of table files: text becomes categories, dates are refused, targets must be finite numbers."""
+"""Columns of table files: features are read as those of frames are, targets must be finite numbers."""
 
 import datetime
 
@@ -32,7 +32,7 @@ def table(tmp_path):
 def test_a_training_table_has_categories_numbers_and_a_named_target(table):
     X, y = columns.training_table(table, ["price"], ["rent"])
     assert X.column_names == ["size", "town", "garden"]
-    assert pa.types.is_dictionary(X.schema.field("town").type)
+    assert pa.types.is_string(X.schema.field("town").type)
     assert X.column("garden").to_pylist() == [1.0, 0.0, 1.0]
     assert y.name == "price"
     assert y.to_list() == [10.0, 20.0, 30.0]
@@ -55,10 +55,19 @@ def test_wrong_choices_of_columns_are_refused(table, targets, drop, message):
         columns.training_table(table, targets, drop)
 
 
-def test_dates_and_empty_tables_are_refused(tmp_path):
-    day = written(tmp_path / "d.parquet", day=[datetime.date(2024, 1, 1)], y=[1.0])
-    with pytest.raises(TableFileError, match=r"column 'day' holds dates or times\. .* --drop 'day'"):
-        columns.training_table(day, ["y"], [])
+def test_dates_are_read_again_as_in_training(tmp_path):
+    days = [datetime.date(2024, 1, 1), datetime.date(2025, 3, 4)]
+    parquet = written(tmp_path / "d.parquet", day=days, y=[1.0, 2.0])
+    csv = tmp_path / "d.csv"
+    csv.write_text("day,y\n2024-01-01,1\n2025-03-04,2\n")
+    tables = [FeatureTable.learn(columns.training_table(path, ["y"], [])[0], None, "")[0] for path in (parquet, csv)]
+    assert tables[0].columns[0].parts == tables[1].columns[0].parts
+    for table in tables:
+        blocks = [next(columns.table_blocks(table, path, 5))[0] for path in (parquet, csv)]
+        np.testing.assert_array_equal(*(table.encode(block, "") for block in blocks))
+
+
+def test_empty_tables_are_refused(tmp_path):
     empty = written(tmp_path / "e.parquet", a=pa.array([], pa.float64()), y=pa.array([], pa.float64()))
     with pytest.raises(TableFileError, match="there are no rows"):
         columns.training_table(empty, ["y"], [])

@@ -1,14 +1,14 @@
 """Features: every kind of table gives the same matrix; categories and names are remembered from training."""
 
-import datetime as dt
-
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diffgbm._util.errors import DiffGBMWarning
 from diffgbm.data.features import EncodedTable, FeatureTable
 
 NUMBERS = np.array([[1.0, 2.0], [3.0, np.nan], [5.0, 6.0], [0.0, -1.0]])
@@ -188,24 +188,87 @@ def test_codes_do_not_depend_on_the_other_rows(values, data):
 @pytest.mark.parametrize(
     ("X", "column"),
     [
-        (pd.DataFrame({"a": [1.0, 2.0], "town": ["x", "y"]}), "'town'"),
-        (pd.DataFrame({"a": [1.0, 2.0], "town": pd.array(["x", "y"], dtype="string")}), "'town'"),
-        (pl.DataFrame({"a": [1.0, 2.0], "town": ["x", "y"]}), "'town'"),
-        (np.array([[1.0, "x"], [2.0, "y"]], dtype=object), "1"),
-        (np.array([["1", "x"], ["2", "y"]]), "1"),
-        ([[1.0, "x"], [2.0, "y"]], "1"),
-        (pd.DataFrame({"a": [1.0, 2.0], "when": pd.to_datetime(["2020-01-01", "2020-01-02"])}), "'when'"),
-        (pl.DataFrame({"a": [1.0, 2.0], "when": [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]}), "'when'"),
-        (np.array([["2020-01-01"], ["2020-01-02"]], dtype="datetime64[D]"), "0"),
-        (np.array([[1], [2]], dtype="timedelta64[D]"), "0"),
-        (pd.DataFrame({"a": [1.0, 2.0], "when": pd.Series([dt.date(2020, 1, 1)] * 2, dtype=object)}), "'when'"),
+        (pd.DataFrame({"a": [1.0, 2.0], "what": [{"x": 1}, 2.0]}), "'what'"),
+        (pd.DataFrame({"a": [1.0, 2.0], "what": [object(), object()]}), "'what'"),
+        (np.array([[1.0, {"x": 1}], [2.0, 3.0]], dtype=object), "1"),
     ],
 )
-def test_what_is_neither_a_number_nor_a_category_is_named(X, column):
-    with pytest.raises((TypeError, ValueError), match=rf"X column {column} .*[Mm]ake it a category") as caught:
+def test_what_no_column_can_hold_is_named(X, column):
+    with pytest.raises(TypeError, match=rf"X column {column} .*make the column a category.*argument must be") as caught:
         learn(X)
-    for advice in ("astype('category')", "cast(pl.Categorical)", "cat_idx", "dates"):
+    for advice in ("astype('category')", "cast(pl.Categorical)", "cat_idx", "leave it out"):
         assert advice in str(caught.value)
+
+
+TEXT = ["Bern", None, "Chur", "Bern"]
+SAME_TEXT = {
+    "objects": lambda v: pd.DataFrame({"c": pd.Series(v, dtype=object), "n": 1.0}),
+    "string": lambda v: pd.DataFrame({"c": pd.array(v, dtype="string"), "n": 1.0}),
+    "pyarrow string": lambda v: pd.DataFrame({"c": pd.array(v, dtype="string[pyarrow]"), "n": 1.0}),
+    "arrow dtype": lambda v: pd.DataFrame({"c": pd.array(v, dtype=pd.ArrowDtype(pa.string())), "n": 1.0}),
+    "category": lambda v: pd.DataFrame({"c": pd.Categorical(v), "n": 1.0}),
+    "polars": lambda v: pl.DataFrame({"c": v, "n": 1.0}),
+    "arrow": lambda v: pa.table({"c": v, "n": [1.0] * len(v)}),
+    "arrow dictionary": lambda v: pa.table({"c": pa.array(v).dictionary_encode(), "n": [1.0] * len(v)}),
+    "array": lambda v: np.array([[x, 1.0] for x in v], dtype=object),
+}
+
+
+@pytest.mark.parametrize("kind", SAME_TEXT)
+@pytest.mark.parametrize("later", SAME_TEXT)
+def test_text_is_a_category_in_every_library(kind, later):
+    table, matrix = learn(SAME_TEXT[kind](TEXT))
+    np.testing.assert_array_equal(matrix, [[0.0, 1.0], [np.nan, 1.0], [1.0, 1.0], [0.0, 1.0]])
+    assert table.levels == (("Bern", "Chur"), None)
+    np.testing.assert_array_equal(
+        table.encode(SAME_TEXT[later](["Chur", "Zug", None]), "")[:, 0], [1.0, np.nan, np.nan]
+    )
+
+
+def test_a_column_may_have_several_numbers_or_none():
+    frame = pd.DataFrame(
+        {
+            "a": [1.0, 2.0, 3.0],
+            "when": pd.to_datetime(["2020-01-01", "2020-03-01", "2021-07-05"]),
+            "town": ["x", "y", "x"],
+            "tags": [[1], [2, 3], []],
+        }
+    )
+    with pytest.warns(DiffGBMWarning, match="not used: 'tags' holds list values. Turn them into numbers or text"):
+        table, matrix = learn(frame)
+    assert table.n_features == 4
+    assert table.width == matrix.shape[1] == 1 + 6 + 1
+    assert table.categorical == [7]
+    assert table.starts == (0, 1, 7, 8)
+    np.testing.assert_array_equal(table.encode(frame.iloc[[1]], ""), matrix[[1]])
+    overview = table.overview(frame, "")
+    assert overview.shape == (3, 4)
+    assert [table.text(v, j) for j, v in enumerate(overview[2])] == ["3", "2021-07-05", "x", "missing"]
+
+
+def test_a_table_of_unused_columns_has_a_constant():
+    with pytest.warns(DiffGBMWarning, match="not used: 'tags'"):
+        table, matrix = learn(pl.DataFrame({"tags": [[1], [2, 3]]}))
+    np.testing.assert_array_equal(matrix, [[0.0], [0.0]])
+    assert table.width == 1
+
+
+def test_new_categories_and_later_dates_are_reported():
+    days = np.datetime64("2020-01-01") + np.arange(100)
+    frame = pd.DataFrame({"town": ["x", "y"] * 50, "day": days})
+    table, _ = learn(frame)
+    table.encode(frame, "", warns=True)
+    new = frame.assign(town=["z"] * 6 + ["x"] * 94)
+    with pytest.warns(
+        DiffGBMWarning, match=r"column 'town': 6% of the rows have a category that training did not have"
+    ):
+        table.encode(new, "", warns=True)
+    table.encode(frame.assign(town=["z"] * 5 + ["x"] * 95), "", warns=True)
+    table.encode(frame.assign(town=[None] * 50 + ["x"] * 50), "", warns=True)
+    with pytest.warns(
+        DiffGBMWarning, match=r"column 'day': 91% of the rows lie outside the training period \(2020-01-01"
+    ):
+        table.encode(frame.assign(day=days + 100), "", warns=True)
 
 
 def test_strings_at_prediction_are_named_too():

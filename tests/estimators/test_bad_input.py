@@ -5,7 +5,6 @@ from typing import get_args
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
 
@@ -134,10 +133,8 @@ def test_pairs_that_are_impossible(path):
         (X[:0], Y[:0], "minimum of 1"),
         (X[:, :, None], Y, "X .*3|dim 3"),
         (X + 1j, Y, "Complex data not supported"),
-        (pd.DataFrame({"town": ["a"] * 90}), Y, "X column 'town' .*astype\\('category'\\)"),
-        (pl.DataFrame({"town": ["a"] * 90}), Y, r"X column 'town' .*pl.col\(c\).cast\(pl.Categorical\)"),
-        (np.array([["a"]] * 90), Y, "X column 0 .*cat_idx"),
-        (pd.DataFrame({"when": pd.date_range("2020", periods=90)}), Y, "X column 'when' .*dates"),
+        (pd.DataFrame({"town": [object()] * 90}), Y, "X column 'town' .*astype\\('category'\\)"),
+        (np.array([[object()]] * 90), Y, "X column 0 .*cat_idx"),
     ],
 )
 def test_bad_data(x, y, message):

@@ -312,9 +312,11 @@ def report(
 @app.command()
 def inspect(model: ModelFile, trust: Trust = [], as_json: Json = False) -> None:  # noqa: B006
     """Show what a model file holds."""
-    facts = {"file": str(model), **load(model, trusted=trust).describe(), "bytes": model.stat().st_size}
-    lines = (f"{name:<10} {', '.join(map(str, v)) if isinstance(v, list) else v}" for name, v in facts.items())
-    print_result(facts, "\n".join(lines), False, as_json)
+    loaded = load(model, trusted=trust)
+    facts = {"file": str(model), **loaded.describe(), "bytes": model.stat().st_size}
+    shown = {name: value for name, value in facts.items() if name != "schema"}
+    lines = [f"{name:<10} {', '.join(map(str, v)) if isinstance(v, list) else v}" for name, v in shown.items()]
+    print_result(facts, "\n".join([*lines, "", str(loaded.schema_)]), False, as_json)
 
 
 @app.command()

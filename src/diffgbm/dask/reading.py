@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from diffgbm._util.types import Array, Booleans, Integers
+from diffgbm.data.dates import PARTS, Dates
 from diffgbm.data.features import FeatureTable
+from diffgbm.data.kinds import NO_VALUES, Category, Column, Number
 from diffgbm.data.response import ResponseSummary, ResponseTable, read_response
 from diffgbm.data.weights import read_weights
 
@@ -112,11 +114,31 @@ def whole_table(facts: Sequence[Facts], owner: str) -> tuple[FeatureTable, Respo
 def _all_levels(tables: Sequence[FeatureTable], owner: str) -> FeatureTable:
     """Return the table with the categories of all partitions."""
     first = tables[0]
-    columns = []
-    for j, levels in enumerate(first.levels):
-        seen = {level for table in tables for level in table.levels[j] or ()}
-        columns.append(None if levels is None else _in_order(seen, owner))
-    return FeatureTable(first.n_features, first.names, tuple(columns))
+    names = first.names or tuple(map(str, range(first.n_features)))
+    columns = [_merged([table.columns[j] for table in tables], name, owner) for j, name in enumerate(names)]
+    return FeatureTable(first.names, tuple(columns))
+
+
+def _merged(parts: Sequence[Column], name: str, owner: str) -> Column:
+    """Return how a column is read that was read so in each partition."""
+    # a partition without values says nothing
+    said = [part for part in parts if part.detail != NO_VALUES] or list(parts)
+    kinds = {part.kind for part in said}
+    if len(kinds) > 1:
+        raise ValueError(
+            f"{owner}: column {name!r} is a {' in one partition and a '.join(sorted(kinds))} in another. "
+            "Give it one type, e.g. with astype."
+        )
+    if all(isinstance(part, Category) for part in said):
+        return Category(_in_order({level for part in said for level in part.levels or ()}, owner))
+    dates = [part for part in said if isinstance(part, Dates)]
+    if dates:
+        if len({part.zone for part in dates}) > 1:
+            raise ValueError(f"{owner}: column {name!r} has several time zones; convert it to one.")
+        # a part that is constant within partitions may differ between them
+        last = max(part.last for part in dates)
+        return Dates(PARTS, min(part.first for part in dates), last, dates[0].zone, dates[0].is_text)
+    return replace(said[0], note="") if isinstance(said[0], Number) else said[0]
 
 
 def _in_order(seen: set[Hashable], owner: str) -> tuple[Hashable, ...]:

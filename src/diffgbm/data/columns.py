@@ -1,4 +1,4 @@
-"""Columns of table files: text features become categories, dates are refused, targets must be numbers."""
+"""Columns of table files: features are read as those of frames are, targets must be numbers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from diffgbm._util.optional import need
 from diffgbm._util.types import Array
 from diffgbm.data.features import FeatureTable
+from diffgbm.data.kinds import Category, Column, Number
 from diffgbm.data.table_files import TableFileError, column_names, read_pieces, read_table
 
 ROWS_AT_ONCE = 100_000
@@ -46,12 +47,9 @@ def _feature(path: Path, name: str, column: Any) -> Any:
     types = arrow.types
     kind = column.type
     if is_text(kind):
-        return column.cast(arrow.string()).dictionary_encode()
-    if types.is_temporal(kind):
-        raise TableFileError(
-            f"{path}: column {name!r} holds dates or times. Turn it into numbers (days, month, weekday, ...) "
-            f"or leave it out: --drop {name!r}."
-        )
+        return column if types.is_dictionary(kind) else column.cast(arrow.string())
+    if types.is_temporal(kind) or types.is_nested(kind):
+        return column
     return _numbers(path, name, column)
 
 
@@ -124,19 +122,19 @@ def table_blocks(
     """
     names = feature_names(features)
     require(path, column_names(path), [*names, *targets, *keep])
-    categories = dict(zip(names, features.levels, strict=True))
+    known = dict(zip(names, features.columns, strict=True))
     kinds = {
         # columns to keep are read as text, so that they stay as they are written
         **dict.fromkeys(keep, "text"),
         **dict.fromkeys(targets, "number"),
-        **{name: "text" if _has_text(levels) else "number" for name, levels in categories.items()},
+        **{name: "text" if _is_written_as_text(how) else "number" for name, how in known.items()},
     }
     empty = True
     for block in read_pieces(path, list(kinds), kinds, rows):
         if len(block) == 0:
             continue
         empty = False
-        X = {name: known_feature(path, name, block.column(name), levels) for name, levels in categories.items()}
+        X = {name: known_column(path, name, block.column(name), how) for name, how in known.items()}
         yield need("pyarrow").table(X), block
     if empty:
         raise TableFileError(f"{path}: there are no rows.")
@@ -158,6 +156,20 @@ def target_table(path: Path, names: Sequence[str]) -> Array:
     require(path, column_names(path), names)
     whole = read_table(path, list(names))
     return np.column_stack([target_values(path, name, whole.column(name)) for name in names])
+
+
+def _is_written_as_text(how: Column) -> bool:
+    """Whether a column of a CSV file is read as text, to be understood by the column itself."""
+    if isinstance(how, Number):
+        return how.is_text or how.source != "number"
+    return not isinstance(how, Category) or _has_text(how.levels)
+
+
+def known_column(path: Path, name: str, column: Any, how: Column) -> Any:
+    """Convert a feature to what the model's column reads."""
+    if isinstance(how, (Number, Category)) and not (isinstance(how, Number) and _is_written_as_text(how)):
+        return known_feature(path, name, column, how.levels)
+    return column.cast(need("pyarrow").string()) if is_text(column.type) else column
 
 
 def _has_text(levels: Any) -> bool:

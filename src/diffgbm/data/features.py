@@ -1,14 +1,14 @@
-"""The user's features: numpy, pandas or polars in, one float matrix out.
+"""The user's features: numpy, pandas, polars or Arrow in, one float matrix out.
 
-Categories, column names and their order are remembered from training. A category that training never saw, like
-a missing value, becomes NaN, which the trees send down their missing-value branch.
+How each column is read, its categories, the column names and their order are remembered from training. A category that
+training never saw, like a missing value, becomes NaN, which the trees send down their missing-value branch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from numbers import Real
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from diffgbm._util.errors import warn
 from diffgbm._util.types import Array
-from diffgbm.data.numbers import as_frame, column_numbers, column_values, is_missing, plain_array
+from diffgbm.data.dates import Dates
+from diffgbm.data.kinds import Category, Column, Dropped, Levels, Number, is_narrow, recognised, unseen_share
+from diffgbm.data.numbers import as_frame, plain_array
 
-Levels = tuple[Hashable, ...]
-
-_NARROW = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean)
-"""Types whose every value is a float32."""
+UNSEEN = 0.05
+"""Share of rows with new categories, or far outside the training dates, from which a prediction warns."""
 
 
 @dataclass(frozen=True)
@@ -31,26 +32,48 @@ class FeatureTable:
 
     Attributes
     ----------
-    n_features : int
-        Number of columns.
     names : tuple of str or None
         Column names, if ``X`` was a frame.
-    levels : tuple
-        For each column the tuple of its categories, or ``None`` for numbers.
+    columns : tuple of Column
+        How each column is read.
     """
 
-    n_features: int
     names: tuple[str, ...] | None
-    levels: tuple[Levels | None, ...]
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def plain(cls, names: tuple[str, ...] | None, levels: Sequence[Levels | None]) -> FeatureTable:
+        """Return the table of numbers (levels ``None``) and categories."""
+        return cls(names, tuple(Number() if found is None else Category(found) for found in levels))
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the user's table."""
+        return len(self.columns)
+
+    @property
+    def levels(self) -> tuple[Levels | None, ...]:
+        """For each column of the user's table its categories, or ``None``."""
+        return tuple(column.levels for column in self.columns)
+
+    @property
+    def width(self) -> int:
+        """Number of columns of the matrix; at least one, which is constant if no column is used."""
+        return max(1, sum(column.width for column in self.columns))
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """Position in the matrix of each column's first number."""
+        return tuple(int(start) for start in np.cumsum([0, *(column.width for column in self.columns)])[:-1])
 
     @property
     def categorical(self) -> list[int]:
-        """Positions of the categorical columns."""
-        return [j for j, levels in enumerate(self.levels) if levels is not None]
+        """Positions in the matrix of the columns of codes."""
+        return [start for start, column in zip(self.starts, self.columns, strict=True) if isinstance(column, Category)]
 
     @classmethod
     def learn(cls, X: Any, cat_idx: Sequence[int] | None, owner: str) -> tuple[FeatureTable, Array]:
-        """Learn the table from training data; return it with the encoded matrix (n, p).
+        """Learn the table from training data; return it with the encoded matrix (n, width).
 
         The matrix is float32 if that holds every value exactly; an array of floats is not copied.
         """
@@ -61,43 +84,72 @@ class FeatureTable:
         frame = as_frame(X)
         if frame is None:
             array = _as_array(X, owner)
-            columns: list[Any] = list(array.T)
-            names, p = None, array.shape[1]
-            is_category = [False] * p
+            found: list[Any] = list(array.T)
+            names = None
         else:
-            names, p = tuple(map(str, frame.columns)), len(frame.columns)
+            names = tuple(map(str, frame.columns))
             _check_size(frame, owner)
             _check_no_cat_idx(cat_idx)
-            columns = [frame.get_column(name) for name in frame.columns]
-            is_category = [_is_categorical(column) for column in columns]
-        for j in _check_cat_idx(cat_idx, p):
-            is_category[j] = True
-        shown = range(p) if names is None else map(repr, names)
-        levels = tuple(_levels(c, n) if flag else None for c, flag, n in zip(columns, is_category, shown, strict=True))
-        table = cls(p, names, levels)
-        if frame is None and not table.categorical and array.dtype.kind == "f":
+            found = [frame.get_column(name) for name in frame.columns]
+        as_category = set(_check_cat_idx(cat_idx, len(found)))
+        shown = list(map(str, range(len(found)))) if names is None else list(map(repr, names))
+        columns = tuple(
+            Category.learn(column, name) if j in as_category else recognised(column, name)
+            for j, (column, name) in enumerate(zip(found, shown, strict=True))
+        )
+        table = cls(names, columns)
+        table._report_dropped(shown)
+        if frame is None and array.dtype.kind == "f" and not as_category:
             return table, array
-        return table, table._encode_columns(columns)
+        matrix = table._encode_columns(found)
+        return (table if frame is None else table._with_notes(matrix)), matrix
 
-    def encode(self, X: Any, owner: str) -> Array:
-        """Encode new rows; frames may have their columns in any order, arrays must have training's."""
+    def encode(self, X: Any, owner: str, warns: bool = False) -> Array:
+        """Encode new rows; frames may have their columns in any order, arrays must have training's.
+
+        ``warns`` reports categories that training did not have, and dates far outside its period.
+        """
         if isinstance(X, EncodedTable):
             if X.features != self:
                 raise ValueError("This encoded table has other columns or categories than that of training.")
             return X.matrix
+        columns, plain = self._columns_of(X, owner)
+        if plain is not None:
+            return plain
+        if warns:
+            self._report_new(columns)
+        return self._encode_columns(columns)
+
+    def overview(self, X: Any, owner: str) -> Array:
+        """Return one number for each row and column of the user's table (n, p), for reports."""
+        columns, plain = self._columns_of(X, owner)
+        if plain is not None:
+            return plain
+        pairs = zip(self.columns, columns, self._shown_names(), strict=True)
+        return np.column_stack([how.shown(column, name) for how, column, name in pairs])
+
+    def text(self, value: float, column: int) -> str:
+        """Format a number of ``overview``."""
+        if np.isnan(value):
+            return "missing" if self.levels[column] is None else "missing or new"
+        return self.columns[column].text(float(value))
+
+    def _columns_of(self, X: Any, owner: str) -> tuple[list[Any], Array | None]:
+        """Return the columns of new rows in training's order; if they are floats that nobody encodes, their array."""
         frame = as_frame(X)
         if frame is not None:
             _check_size(frame, owner)
         if frame is not None and self.names is not None:
             self._check_names(tuple(map(str, frame.columns)))
             by_name = dict(zip(map(str, frame.columns), frame.columns, strict=True))
-            return self._encode_columns([frame.get_column(by_name[name]) for name in self.names])
+            return [frame.get_column(by_name[name]) for name in self.names], None
         if frame is not None:
             self._check_width(len(frame.columns), owner)
-            return self._encode_columns([frame.get_column(name) for name in frame.columns])
+            return [frame.get_column(name) for name in frame.columns], None
         array = _as_array(X, owner, self.n_features)
         self._check_width(array.shape[1], owner)
-        return array if array.dtype.kind == "f" and not self.categorical else self._encode_columns(list(array.T))
+        plain = array.dtype.kind == "f" and all(column == Number() for column in self.columns)
+        return list(array.T), array if plain else None
 
     def _check_width(self, width: int, owner: str) -> None:
         if width != self.n_features:
@@ -118,13 +170,53 @@ class FeatureTable:
                 )
             raise ValueError("\n".join(lines) + "\n")
 
+    def _shown_names(self) -> list[str]:
+        return list(map(str, range(self.n_features))) if self.names is None else list(map(repr, self.names))
+
     def _encode_columns(self, columns: Sequence[Any]) -> Array:
-        narrow = all(levels is not None or _is_narrow(c) for c, levels in zip(columns, self.levels, strict=True))
-        matrix = np.empty((len(columns[0]), self.n_features), dtype=np.float32 if narrow else np.float64)
-        for j, (column, levels) in enumerate(zip(columns, self.levels, strict=True)):
-            name = repr(self.names[j]) if self.names else str(j)
-            matrix[:, j] = column_numbers(column, name) if levels is None else _codes(column, levels)
+        narrow = all(
+            how.width == 0 or isinstance(how, Category) or (isinstance(how, Number) and is_narrow(column))
+            for how, column in zip(self.columns, columns, strict=True)
+        )
+        # zeros: a table of which no column is used has one constant column
+        matrix = np.zeros((len(columns[0]), self.width), dtype=np.float32 if narrow else np.float64)
+        for how, start, column, name in zip(self.columns, self.starts, columns, self._shown_names(), strict=True):
+            matrix[:, start : start + how.width] = how.encode(column, name)
         return matrix
+
+    def _with_notes(self, matrix: Array) -> FeatureTable:
+        """Note which numbers are constant. They stay in the matrix: trees do not split on them."""
+        columns = list(self.columns)
+        for j, (how, start) in enumerate(zip(self.columns, self.starts, strict=True)):
+            if isinstance(how, Number) and not how.note:
+                values = matrix[:, start]
+                # most columns differ in their first rows
+                if values[0] == values[-1] and np.all(values == values[0]):
+                    columns[j] = replace(how, note="constant")
+        return FeatureTable(self.names, tuple(columns))
+
+    def _report_dropped(self, names: Sequence[str]) -> None:
+        """Warn of columns whose values no model can use."""
+        unused = [f"{n} {c.reason}" for n, c in zip(names, self.columns, strict=True) if isinstance(c, Dropped)]
+        if unused:
+            warn(f"X: columns that are not used: {'; '.join(unused)}. Turn them into numbers or text.", stacklevel=5)
+
+    def _report_new(self, columns: Sequence[Any]) -> None:
+        """Warn of categories that training did not have, and of dates far outside its period."""
+        for how, column, name in zip(self.columns, columns, self._shown_names(), strict=True):
+            if how.levels is not None and (share := unseen_share(column, how.levels)) > UNSEEN:
+                warn(
+                    f"X column {name}: {share:.0%} of the rows have a category that training did not have. They are "
+                    "predicted as if it were missing. Check the spelling, or fit the model again with such rows.",
+                    stacklevel=5,
+                )
+            if isinstance(how, Dates) and (share := how.beyond(column, name)) > UNSEEN:
+                warn(
+                    f"X column {name}: {share:.0%} of the rows lie outside the training period ({how.period}) by more "
+                    "than a tenth of it. No trend is continued: elapsed time is held at the end of the period. Fit the "
+                    "model again with newer rows.",
+                    stacklevel=5,
+                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,47 +286,3 @@ def _check_cat_idx(cat_idx: Sequence[int] | None, p: int) -> list[int]:
         if not isinstance(j, (int, np.integer)) or isinstance(j, bool) or not 0 <= j < p:
             raise ValueError(f"cat_idx must hold column positions between 0 and {p - 1}; got {j!r}.")
     return [int(j) for j in indices]
-
-
-def _is_categorical(column: nw.Series[Any]) -> bool:
-    return column.dtype in (nw.Categorical, nw.Enum)
-
-
-def _is_narrow(column: Any) -> bool:
-    """Whether the type of a column guarantees that float32 holds every value exactly."""
-    if isinstance(column, nw.Series):
-        return column.dtype in _NARROW
-    return column.dtype.kind in "fiub" and np.can_cast(column.dtype, np.float32)
-
-
-def _levels(column: Any, name: object) -> Levels:
-    """Return the distinct values of a column, sorted where they can be."""
-    try:
-        found = sorted_levels({value for value in column_values(column) if not is_missing(value)})
-        return tuple(map(_level, found))
-    except TypeError as error:
-        raise TypeError(f"X column {name} cannot be categorical: its values must be hashable. ({error})") from None
-
-
-def _level(value: Any) -> Any:
-    """Return a category as a number or text, which a model file holds: an interval of pandas is its text."""
-    if not (hasattr(value, "closed") and hasattr(value, "left") and hasattr(value, "right")):
-        return value
-    low, high = (repr(float(end)) if isinstance(end, Real) else str(end) for end in (value.left, value.right))
-    opening = "[" if value.closed in ("left", "both") else "("
-    return f"{opening}{low}, {high}" + ("]" if value.closed in ("right", "both") else ")")
-
-
-def sorted_levels(seen: set[Any]) -> Levels:
-    """Return distinct values in order, of their names where they have none."""
-    try:
-        return tuple(sorted(seen))
-    except TypeError:
-        return tuple(sorted(seen, key=lambda value: (type(value).__name__, str(value))))
-
-
-def _codes(column: Any, levels: Levels) -> Array:
-    code = {level: float(i) for i, level in enumerate(levels)}
-    values = column_values(column)
-    known = {value: code.get(_level(value), np.nan) for value in set(values)}
-    return np.fromiter((known[v] for v in values), dtype=np.float64, count=len(values))

@@ -70,14 +70,39 @@ def column_numbers(column: Any, name: str, argument: str = "X") -> Array:
         return _floats(column)
     if isinstance(column, nw.Series) and column.null_count() == len(column):
         return np.full(len(column), np.nan)
-    if not (numeric or dtype == nw.Object or getattr(dtype, "kind", "") in ("O", "U", "S")):
+    text = argument == "X" and dtype == nw.String
+    if not (numeric or dtype == nw.Object or text or getattr(dtype, "kind", "") in ("O", "U", "S")):
         raise TypeError(not_numbers(argument, name, dtype))
     try:
-        found = np.array([np.nan if is_missing(v) else v for v in column_values(column)], dtype=np.float64)
+        values = [np.nan if is_missing(v) else v for v in column_values(column)]
+        if argument == "X":
+            values = [_number(v) if isinstance(v, str) else v for v in values]
+        found = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{not_numbers(argument, name, dtype)} ({error})") from None
     if found.ndim != 1:
         raise TypeError(f"{not_numbers(argument, name, dtype)} (its values are sequences)")
+    return found
+
+
+MARKS = ("", "?", "-", "--", ".", "na", "n/a", "#n/a", "nan", "null", "none", "missing")
+"""Text that stands for a missing value among numbers written as text, in any case."""
+
+
+def number_of_text(text: str) -> float | None:
+    """Return the number that a text is, NaN for a mark of a missing value, or ``None``."""
+    if text.strip().lower() in MARKS:
+        return float("nan")
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+def _number(text: str) -> float:
+    found = number_of_text(text)
+    if found is None:
+        raise ValueError(f"could not convert string to float: {text!r}")
     return found
 
 
@@ -102,9 +127,9 @@ def not_numbers(argument: str, name: str, dtype: Any) -> str:
     if argument == "y":
         return f"y{f' column {name}' if name else ''} has dtype {dtype}; responses must be numbers."
     return (
-        f"X column {name} has dtype {dtype}, which is neither numeric nor categorical. Make it a category "
-        "(pandas: X[c].astype('category'); polars: pl.col(c).cast(pl.Categorical); arrays: cat_idx=[...] in fit), "
-        "or turn it into numbers (dates: into days, months, ...)."
+        f"X column {name} has dtype {dtype} and holds values that are not numbers. Turn them into numbers, dates or "
+        "text, make the column a category (pandas: X[c].astype('category'); polars: pl.col(c).cast(pl.Categorical); "
+        "arrays: cat_idx=[...] in fit), or leave it out."
     )
 
 

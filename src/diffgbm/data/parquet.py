@@ -15,7 +15,8 @@ from diffgbm._util.optional import need
 from diffgbm._util.types import Array
 from diffgbm.data.blocks import block_length
 from diffgbm.data.columns import is_text, known_feature, require, target_values
-from diffgbm.data.features import EncodedTable, FeatureTable, sorted_levels
+from diffgbm.data.features import EncodedTable, FeatureTable
+from diffgbm.data.kinds import sorted_levels
 from diffgbm.data.table_files import TableFileError, column_names, read_pieces, schema_of
 
 
@@ -62,7 +63,7 @@ def from_parquet(
     if not features:
         raise TableFileError(f"{source}: no columns are left to learn from.")
     kinds = {field.name: field.type for field in schema_of(source)}
-    table = FeatureTable(len(features), tuple(features), _levels(source, features, kinds))
+    table = FeatureTable.plain(tuple(features), _levels(source, features, kinds))
     dtype = np.float32 if all(map(_is_narrow, (kinds[name] for name in features))) else np.float64
     responses: list[Array] = []
     with tempfile.TemporaryFile(dir=folder) as file:

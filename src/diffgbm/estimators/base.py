@@ -17,6 +17,7 @@ from diffgbm._util.parallel import n_threads
 from diffgbm._util.types import Array
 from diffgbm.data.frames import frame_like, row_index, series_like
 from diffgbm.data.response import read_response
+from diffgbm.data.schema import Schema
 from diffgbm.distributions import Distribution, IntervalKind, concatenate
 from diffgbm.distributions.base import interval_labels, quantile_labels
 from diffgbm.fitting.model import FittedModel
@@ -217,6 +218,12 @@ class DistributionalRegressor(RegressorMixin, BaseEstimator, ABC):
 
     # facts about the fitted model
 
+    @property
+    def schema_(self) -> Schema:
+        """How each column of the training table was read."""
+        check_is_fitted(self)
+        return Schema.of(self.fitted_models()[0].features)
+
     def response_names(self) -> tuple[str, ...]:
         """Return the names of the responses: those of the training table, or y, y0, y1, ..."""
         return self.fitted_models()[0].response_names
@@ -234,7 +241,8 @@ class DistributionalRegressor(RegressorMixin, BaseEstimator, ABC):
             "model": type(self).__name__,
             "targets": list(models[0].response_names),
             "columns": list(names),
-            "categories": [names[j] for j in features.categorical],
+            "categories": [name for name, levels in zip(names, features.levels, strict=True) if levels is not None],
+            "schema": self.schema_.records(),
             "recipe": " & ".join(dict.fromkeys(str(model.recipe) for model in models)),
             **self._details(),
             "trees": [rounds for model in models for rounds in model.n_iterations],
@@ -277,7 +285,7 @@ class DistributionalRegressor(RegressorMixin, BaseEstimator, ABC):
         if features.names is not None and isinstance(X, np.ndarray):
             message = f"X does not have valid feature names, but {owner} was fitted with feature names"
             warn(message, stacklevel=3)
-        return features.encode(X, owner)
+        return features.encode(X, owner, warns=True)
 
     @staticmethod
     def _blocks(X: Any, matrix: Array) -> Iterator[tuple[Array, Any]]:

@@ -78,7 +78,7 @@ def read_model(stored: Stored, reader: Reader) -> Part:
     first_stage = reader.maybe(stored["first_stage"], ("first_stage",))
     mix: Any = one_of(stored, "bag_mix", get_args(Mix))
     engine: Any = one_of(stored, "engine", get_args(EngineKind))
-    d, p = len(response.scale), features.n_features
+    d, p = len(response.scale), features.width
     if first_stage is not None and (first_stage.takes not in (None, p) or len(first_stage.value.centre) != d):
         raise ValueError(f"the first stage does not fit {p} column(s) and {d} response(s)")
     width = d + p + recipe.n_noise_columns
@@ -118,7 +118,7 @@ def read_pool(stored: Stored, reader: Reader) -> Part:
     if any(member.features != first.features or not _same(member.response, first.response) for member in members):
         raise ValueError("the members of a pool must be models of the same table")
     shapes = tuple(map(_shape, list_of(stored, "shapes", dict, first.n_responses)))
-    atoms = _read_atoms(stored, reader, first.response, first.features.n_features)
+    atoms = _read_atoms(stored, reader, first.response, first.features.width)
     return Part(PooledModel(tuple(members), weights, _read_correction(stored, reader), shapes, atoms))
 
 

@@ -12,6 +12,7 @@ from diffgbm.diffusion.noise_levels import TimeSampling
 from diffgbm.diffusion.paths import GaussianPath
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.diffusion.sampler import Equation, Sampler
+from diffgbm.persistence.column_kinds import read_columns, write_columns
 from diffgbm.persistence.values import Stored, list_of, mapping, names_of, number, numbers, plain
 
 MOST_STEPS = 10_000
@@ -23,7 +24,9 @@ def write_features(features: FeatureTable) -> dict[str, Any]:
     for j, level in ((j, level) for j, levels in enumerate(features.levels) for level in levels or ()):
         if isinstance(level, tuple):  # JSON would make it a list
             raise TypeError(f"column {j} has the category {level!r}; a model file holds numbers and text.")
-    return plain(asdict(features), "features")
+    table = {"n_features": features.n_features, "names": features.names, "levels": features.levels}
+    columns = write_columns(features)
+    return plain(table if columns is None else {**table, "columns": columns}, "features")
 
 
 def read_features(stored: Stored) -> FeatureTable:
@@ -34,7 +37,7 @@ def read_features(stored: Stored) -> FeatureTable:
     levels = [
         None if column is None else _levels(column) for column in list_of(stored, "levels", (list, type(None)), n)
     ]
-    return FeatureTable(n, names_of(stored, n), tuple(levels))
+    return FeatureTable(names_of(stored, n), read_columns(stored, levels))
 
 
 def _levels(column: list[Any]) -> tuple[Any, ...]:

@@ -27,7 +27,7 @@ class Rows:
     table : narwhals.DataFrame or ndarray of shape (n, p)
         The table of the user.
     matrix : ndarray of shape (n, p)
-        The table as the model reads it: categories as codes, missing values and unknown categories as NaN.
+        One number per cell: codes for categories, days for dates, NaN for missing values and unknown categories.
     features : FeatureTable
         The columns of the training table.
     labels : tuple of str or None
@@ -76,16 +76,16 @@ class Rows:
 
     def text(self, row: int, feature: int) -> str:
         """Format a value as the model reads it."""
-        value, levels = self.matrix[row, feature], self.features.levels[feature]
-        if np.isnan(value):
-            return "missing" if levels is None else "missing or new"
-        return number(float(value), 6) if levels is None else str(levels[int(value)])
+        value = float(self.matrix[row, feature])
+        if self.features.columns[feature].kind == "number" and not np.isnan(value):
+            return number(value, 6)
+        return self.features.text(value, feature)
 
 
 def read_rows(model: DistributionalRegressor, X: Any) -> Rows:
     """Read the table of the user; raise the error of the model if its columns do not match."""
     features = model.fitted_models()[0].features
-    matrix = features.encode(X, type(model).__name__)
+    matrix = features.overview(X, type(model).__name__)
     table = nw.from_native(X, pass_through=True)
     if isinstance(table, nw.LazyFrame):
         table = table.collect()

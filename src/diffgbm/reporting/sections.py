@@ -29,7 +29,7 @@ PAGE = 10
 def summary(facts: ReportFacts) -> str:
     """Describe the data and the model."""
     features, matrix = facts.rows.features, facts.rows.matrix
-    categories = len(features.categorical)
+    categories = sum(levels is not None for levels in features.levels)
     missing = float(np.isnan(matrix).mean())
     data = [
         ("Rows", f"{len(facts.rows):,}"),

@@ -1,0 +1,77 @@
+"""Columns of feature tables in a model file: how each was read, beyond plain numbers and categories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from diffgbm.data.dates import PARTS, Dates
+from diffgbm.data.features import FeatureTable
+from diffgbm.data.kinds import Category, Column, Dropped, Levels, Number
+from diffgbm.persistence.values import Stored, list_of, of_type, one_of
+
+MOST_MOMENT = 1 << 62
+"""Largest moment in microseconds."""
+
+
+def write_columns(features: FeatureTable) -> list[dict[str, Any] | None] | None:
+    """Return what a file holds of each column; ``None`` for plain numbers and categories, and if all are plain."""
+    columns = [None if _is_plain(column) else _written(column) for column in features.columns]
+    return columns if any(columns) else None
+
+
+def read_columns(stored: Stored, levels: list[Levels | None]) -> tuple[Column, ...]:
+    """Read the columns of a feature table with these categories."""
+    if stored.get("columns") is None:
+        return tuple(Number() if found is None else Category(found) for found in levels)
+    written = list_of(stored, "columns", (dict, type(None)), len(levels))
+    return tuple(_read(one, found) for one, found in zip(written, levels, strict=True))
+
+
+def _is_plain(column: Column) -> bool:
+    return isinstance(column, Category) or (isinstance(column, Number) and column == Number() and not column.note)
+
+
+def _written(column: Column) -> dict[str, Any]:
+    name = next(name for name, kind in _KINDS.items() if isinstance(column, kind))
+    return {"kind": name, **asdict(column)}  # type: ignore[call-overload]
+
+
+def _read(stored: Stored | None, levels: Levels | None) -> Column:
+    if stored is None:
+        return Number() if levels is None else Category(levels)
+    if levels is not None:
+        raise ValueError("a column of categories is stored as something else")
+    kind = one_of(stored, "kind", tuple(_KINDS))
+    return _READERS[kind](stored)
+
+
+def _read_number(stored: Stored) -> Number:
+    source = one_of(stored, "source", ("number", "duration", "time"))
+    return Number(source, of_type(stored, "is_text", bool), of_type(stored, "note", str))
+
+
+def _read_dates(stored: Stored) -> Dates:
+    parts = tuple(list_of(stored, "parts", str))
+    first, last = (of_type(stored, name, int) for name in ("first", "last"))
+    if parts != tuple(part for part in PARTS if part in parts):
+        raise ValueError(f"parts of a date must be some of {', '.join(PARTS)}, in this order")
+    if not -MOST_MOMENT < first <= last < MOST_MOMENT:
+        raise ValueError("the first date must not be after the last")
+    zone = stored["zone"]
+    if zone is not None and not (isinstance(zone, str) and zone.replace("/", "").replace("_", "").isascii()):
+        raise ValueError("a time zone must be a name")
+    return Dates(parts, first, last, zone, of_type(stored, "is_text", bool))
+
+
+def _read_dropped(stored: Stored) -> Dropped:
+    return Dropped(of_type(stored, "reason", str))
+
+
+_KINDS: dict[str, type] = {"number": Number, "date": Dates, "not used": Dropped}
+_READERS: dict[str, Callable[[Stored], Column]] = {
+    "number": _read_number,
+    "date": _read_dates,
+    "not used": _read_dropped,
+}

@@ -1,0 +1,90 @@
+"""Columns in model files: every kind is read again as it was, and anything else is refused."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from diffgbm import load
+from diffgbm._util.errors import DiffGBMWarning
+from diffgbm.data.features import FeatureTable
+from diffgbm.persistence.tables import read_features, write_features
+from tests.conftest import tiny
+
+FRAME = pd.DataFrame(
+    {
+        "a": np.arange(90.0),
+        "town": ["x", "y", "z"] * 30,
+        "day": pd.date_range("2020-01-01", periods=90, tz="Europe/Zurich"),
+        "text": [str(i) for i in range(90)],
+        "span": pd.to_timedelta(np.arange(90), unit="h"),
+        "tags": [[1]] * 90,
+    }
+)
+
+
+def written():
+    with pytest.warns(DiffGBMWarning, match="'tags' holds list values"):
+        table = FeatureTable.learn(FRAME, None, "")[0]
+    return table, json.loads(json.dumps(write_features(table)))
+
+
+def test_columns_round_trip():
+    table, stored = written()
+    assert read_features(stored) == table
+
+
+def test_plain_tables_are_stored_as_before():
+    table = FeatureTable.learn(FRAME[["a", "town"]], None, "")[0]
+    assert set(write_features(table)) == {"n_features", "names", "levels"}
+
+
+def test_a_loaded_model_reads_the_same_columns(tmp_path):
+    y = np.sin(np.arange(90.0))
+    with pytest.warns(DiffGBMWarning, match="not used"):
+        model = tiny("flow").fit(FRAME, y)
+    model.save(tmp_path / "m.dgbm")
+    loaded = load(tmp_path / "m.dgbm")
+    assert loaded.schema_ == model.schema_
+    assert [column.kind for column in loaded.schema_] == [
+        "number",
+        "category",
+        "date",
+        "number",
+        "duration",
+        "not used",
+    ]
+    np.testing.assert_array_equal(loaded.predict(FRAME), model.predict(FRAME))
+
+
+@pytest.mark.parametrize(
+    ("column", "field", "values"),
+    [
+        (2, "parts", [["nothing"], ["year", "elapsed days"], ["year", "year"], None, "year"]),
+        (2, "first", [None, "x", 2**70, 1e18]),
+        (2, "last", [-(2**61)]),
+        (2, "zone", [3, ["UTC"], "Zürich"]),
+        (2, "is_text", [None, 1]),
+        (2, "kind", ["nothing", None, 3]),
+        (3, "source", ["nothing", None]),
+        (3, "note", [3, None]),
+        (5, "reason", [3, None]),
+    ],
+)
+def test_wrong_columns_are_refused(column, field, values):
+    stored = written()[1]
+    for value in values:
+        changed = json.loads(json.dumps(stored))
+        changed["columns"][column][field] = value
+        with pytest.raises((ValueError, TypeError, KeyError)):
+            read_features(changed)
+    del stored["columns"][column][field]
+    with pytest.raises((ValueError, TypeError, KeyError)):
+        read_features(stored)
+
+
+@pytest.mark.parametrize("columns", [[], [None], "abc", [3] * 6, {"a": 1}])
+def test_wrong_lists_of_columns_are_refused(columns):
+    with pytest.raises((ValueError, TypeError)):
+        read_features({**written()[1], "columns": columns})
