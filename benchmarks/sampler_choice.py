@@ -16,7 +16,8 @@ from diffgbm._util.parallel import n_threads
 from diffgbm.auto.sampler_choice import MIN_GAIN, SAMPLERS, lowers
 from diffgbm.diffusion.recipe import noise_model_arguments
 from diffgbm.diffusion.sampler import Sampler
-from diffgbm.fitting.training import fit_model, out_of_bag_distributions
+from diffgbm.fitting.out_of_bag import out_of_bag_distributions
+from diffgbm.fitting.training import fit_model
 
 __all__ = ["add_arguments", "run"]
 

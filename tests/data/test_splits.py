@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.model_selection import GroupKFold, KFold, train_test_split
+from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit, train_test_split
 
 from diffgbm.data import splits
+from diffgbm.data.structure import INDEPENDENT, Structure
 
 
 def assert_divides(split, n):
@@ -129,6 +130,9 @@ LABELS = np.repeat(np.arange(30), np.arange(30) % 4 + 1)[np.random.default_rng(0
 """Labels of 73 rows of 30 records."""
 
 
+STRUCTURE = Structure(LABELS)
+
+
 def assert_whole(split, records=LABELS):
     assert_divides(split, len(records))
     assert not set(records[split[0]]) & set(records[split[1]])
@@ -138,44 +142,139 @@ def assert_whole(split, records=LABELS):
 @pytest.mark.parametrize("seed", range(5))
 def test_no_split_divides_a_record(seed):
     n = len(LABELS)
-    folds = splits.k_folds(n, 5, seed, LABELS)
+    folds = splits.k_folds(n, 5, seed, STRUCTURE)
     assert len(folds) == 5
     np.testing.assert_array_equal(np.sort(np.concatenate([out for _, out in folds])), np.arange(n))
     for split in folds:
         assert_whole(split)
-    assert_whole(splits.holdout(n, 0.2, seed, LABELS))
-    assert_whole(splits.paper_holdout(n, seed, LABELS))
-    assert_whole(splits.subsample(n, 20, seed, records=LABELS))
+    assert_whole(splits.holdout(n, 0.2, seed, STRUCTURE))
+    assert_whole(splits.paper_holdout(n, seed, STRUCTURE))
+    assert_whole(splits.subsample(n, 20, seed, structure=STRUCTURE))
     for bags in (1, 4):
-        for split in splits.bag_splits(n, bags, 0.2, seed, True, records=LABELS):
+        for split in splits.bag_splits(n, bags, 0.2, seed, True, structure=STRUCTURE):
             assert_whole(split)
-    numbers = splits.fold_numbers(n, 5, seed, LABELS)
+    numbers = splits.fold_numbers(n, 5, seed, STRUCTURE)
     assert all(len(set(numbers[label == LABELS])) == 1 for label in range(30))
     assert set(numbers) == set(range(5))
 
 
 def test_a_part_of_the_records_holds_about_as_many_rows_as_are_asked_for():
-    chosen, _ = splits.subsample(len(LABELS), 20, 0, records=LABELS)
+    chosen, _ = splits.subsample(len(LABELS), 20, 0, structure=STRUCTURE)
     assert 20 <= len(chosen) < 20 + 4
 
 
 def test_more_folds_than_records_are_as_many_as_records():
-    assert len(splits.k_folds(6, 5, 0, np.array([0, 0, 1, 1, 2, 2]))) == 3
+    assert len(splits.k_folds(6, 5, 0, Structure(np.array([0, 0, 1, 1, 2, 2])))) == 3
 
 
 def test_each_row_its_own_record_is_no_records_at_all():
-    own = np.arange(40)
+    own = Structure(np.arange(40))
     for plain, labelled in zip(splits.k_folds(40, 4, 1), splits.k_folds(40, 4, 1, own), strict=True):
         np.testing.assert_array_equal(plain[1], labelled[1])
     np.testing.assert_array_equal(splits.fold_numbers(40, 3, 2), splits.fold_numbers(40, 3, 2, own))
 
 
 def test_labels_of_a_part_are_numbered_without_gaps():
-    np.testing.assert_array_equal(splits.part_of_records(np.array([5, 3, 5, 9, 3]), [0, 3, 2]), [0, 1, 0])
-    assert splits.part_of_records(None, [0]) is None
+    np.testing.assert_array_equal(Structure(np.array([5, 3, 5, 9, 3])).part([0, 3, 2]).labels, [0, 1, 0])
+    assert INDEPENDENT.part([0]).labels is None
 
 
 def test_splitters_get_records_as_groups():
-    found = splits.cross_validation_splits(GroupKFold(3), np.zeros((len(LABELS), 1)), np.zeros(len(LABELS)), 0, LABELS)
+    y = np.zeros(len(LABELS))
+    found = splits.cross_validation_splits(GroupKFold(3), y[:, None], y, 0, STRUCTURE)
     for split in found:
         assert_whole(split)
+
+
+# by time
+
+
+def times(n=120, n_times=40, seed=0):
+    return np.unique(np.random.default_rng(seed).integers(0, n_times, n), return_inverse=True)[1]
+
+
+def assert_past(split, structure):
+    train, held_out = split
+    assert len(train)
+    assert len(held_out)
+    assert structure.order[train].max() < structure.order[held_out].min()
+    if structure.labels is not None:
+        assert not set(structure.labels[train]) & set(structure.labels[held_out])
+
+
+def all_splits(structure, seed):
+    """Every split by time that the library makes."""
+    n = len(structure.order)
+    return [
+        *splits.k_folds(n, 5, seed, structure),
+        splits.holdout(n, 0.2, seed, structure),
+        splits.paper_holdout(n, seed, structure),
+        splits.reserve(n, 20, (seed, 1), structure),
+        *splits.trial_folds(n, 5, seed, structure),
+        *splits.bag_splits(n, 1, 0.2, seed, True, structure=structure),
+        *splits.bag_splits(n, 4, 0.2, seed, True, structure=structure),
+        *splits.cross_validation_splits(3, np.zeros((n, 1)), np.zeros(n), seed, structure),
+    ]
+
+
+@given(st.integers(10, 150), st.integers(2, 60), st.integers(0, 99))
+def test_no_split_learns_from_the_future(n, n_times, seed):
+    structure = Structure(None, times(n, n_times, seed))
+    if structure.order.max() == 0:
+        return
+    for split in all_splits(structure, seed):
+        assert_past(split, structure)
+
+
+@given(st.integers(4, 30), st.integers(0, 99), st.booleans())
+def test_no_split_by_time_divides_a_group(n_groups, seed, panel):
+    rng, order = np.random.default_rng(seed), times(150, 40, seed)
+    # a panel has every group at all times; otherwise groups come and go
+    labels = rng.integers(0, n_groups, 150) if panel else (order * n_groups // (order.max() + 1) + rng.integers(0, 2, 150))
+    structure = Structure(np.unique(labels, return_inverse=True)[1], order)
+    for split in all_splits(structure, seed):
+        assert_past(split, structure)
+
+
+def test_windows_expand_and_hold_out_every_row_but_those_of_the_first():
+    structure = Structure(None, np.arange(120)[::-1].copy())
+    folds = splits.k_folds(120, 5, 0, structure)
+    assert [len(train) for train, _ in folds] == [20, 40, 60, 80, 100]
+    np.testing.assert_array_equal(np.sort(np.concatenate([out for _, out in folds])), np.arange(100))
+    train, held_out = splits.holdout(120, 0.1, 0, structure)
+    np.testing.assert_array_equal(held_out, np.arange(12))
+
+
+def test_a_panel_is_held_out_by_parts_of_its_groups():
+    structure = Structure(np.tile(np.arange(10), 12), np.repeat(np.arange(12), 10))
+    folds = splits.k_folds(120, 5, 0, structure)
+    held_out = np.sort(np.concatenate([out for _, out in folds]))
+    np.testing.assert_array_equal(held_out, np.arange(20, 120))
+    assert len(folds) == 15
+    assert min(len(train) for train, _ in folds) >= 10
+
+
+def test_one_group_at_all_times_leaves_nothing_to_learn_from():
+    structure = Structure(np.r_[np.zeros(50, int), 1], np.r_[np.arange(50), 50])
+    assert len(splits.k_folds(51, 5, 0, structure)) == 1
+    everywhere = Structure(np.zeros(50, int), np.arange(50))
+    with pytest.raises(ValueError, match="groups and time leave no windows"):
+        splits.k_folds(50, 5, 0, everywhere)
+
+
+def test_splits_of_the_caller_are_checked():
+    n = 40
+    folds = splits.cross_validation_splits(KFold(4), np.zeros((n, 1)), np.zeros(n), 0)
+    with pytest.raises(ValueError, match="cv divides 1 of the groups"):
+        splits.check_splits(folds, Structure(np.arange(n) // 8), "cv")
+    with pytest.raises(ValueError, match="cv learns from rows that are not earlier, by time="):
+        splits.check_splits(folds, Structure(None, np.arange(n)), "cv")
+    past = splits.cross_validation_splits(TimeSeriesSplit(4), np.zeros((n, 1)), np.zeros(n), 0)
+    splits.check_splits(past, Structure(None, np.arange(n)), "cv")
+
+
+def test_bags_by_rows():
+    structure = Structure(None, np.arange(30))
+    held_out = [out for _, out in splits.bag_splits(30, 3, 0.2, 0, True, structure=structure)]
+    assert splits.bags_by_rows(held_out) == [[0, 1, 2]]
+    assert splits.bags_by_rows([out for _, out in splits.bag_splits(30, 3, 0.2, 0, True)]) == [[0], [1], [2]]

@@ -12,7 +12,8 @@ from diffgbm.first_stage import Task, fit_first_stage, plan_first_stage
 from diffgbm.fitting.boosting import train_boosters
 from diffgbm.fitting.noise_table import VALIDATION_ROWS
 from diffgbm.fitting.noisy_rows import noisy_rows
-from diffgbm.fitting.training import fit_model, lightgbm_params, out_of_bag_distributions, read_table, seed_integer
+from diffgbm.fitting.out_of_bag import out_of_bag_distributions
+from diffgbm.fitting.training import fit_model, lightgbm_params, read_table, seed_integer
 from tests.conftest import tiny, toy
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm._util.types import Array, Integers
+from diffgbm._util.types import Array
 from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.pool import point_crps
 from diffgbm.auto.recalibration import (
@@ -14,7 +14,8 @@ from diffgbm.auto.recalibration import (
     fit_correction,
     interquartile_range,
 )
-from diffgbm.data.splits import fold_numbers
+from diffgbm.data.splits import trial_folds
+from diffgbm.data.structure import INDEPENDENT, Structure
 from diffgbm.distributions import PredictiveDistribution
 from diffgbm.metrics.diagnostics import inside_central
 from diffgbm.metrics.randomisation import randomised_pit
@@ -70,7 +71,7 @@ def accepted_correction(
     y: Array,
     weights: Array | None,
     seed: int,
-    records: Integers | None = None,
+    structure: Structure = INDEPENDENT,
 ) -> Correction | None:
     """Return the largest share of the fitted correction that helps on unseen rows, or ``None``.
 
@@ -80,7 +81,7 @@ def accepted_correction(
     level, and the correction must not take that away.
     """
     rng = np.random.default_rng(seed)
-    fold, uniforms = fold_numbers(len(y), FOLDS, rng, records), rng.uniform(size=len(y))
+    folds, uniforms = trial_folds(len(y), FOLDS, rng, structure), rng.uniform(size=len(y))
     pit = randomised_pit(distribution, y, uniforms)
     whole = fit_correction(distribution, pit, weights) if len(y) >= MIN_ROWS else None
     if whole is None:
@@ -88,11 +89,10 @@ def accepted_correction(
     width = interquartile_range(distribution)
     error = central_error(pit, width, weights)
     corrections = []
-    for k in range(FOLDS):
-        others = np.flatnonzero(fold != k)
+    for others, rows in folds:
         correction = fit_correction(distribution[others], pit[others], None if weights is None else weights[others])
         if correction is not None:
-            corrections.append((np.flatnonzero(fold == k), correction))
+            corrections.append((rows, correction))
     for share in SHARES:
         after, rise = pit.copy(), np.zeros(len(y))
         for rows, correction in corrections:

@@ -9,7 +9,7 @@ import numpy as np
 from diffgbm._util.types import Array
 from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.budget import BUDGET, Clock
-from diffgbm.data.splits import subsample
+from diffgbm.data.splits import reserve, subsample
 from diffgbm.diffusion.recipe import NAMED
 from diffgbm.fitting.atoms import atom_values
 from diffgbm.fitting.defaults import DEFAULTS
@@ -49,9 +49,9 @@ def accepted_atoms(table: TrainingTable, seed: int, n_jobs: int, clock: Clock) -
     if clock.over(BUDGET.atoms):
         return values
     most = ROWS if clock.limit is None else min(ROWS, int(ROWS_PER_SECOND * clock.limit))
-    rows, _ = subsample(len(table.y), min(most, len(table.y)), (seed, ROWS), records=table.records)
+    rows, _ = subsample(len(table.y), min(most, len(table.y)), (seed, ROWS), structure=table.structure)
     some = table.part(rows)
-    held_out, train = subsample(len(rows), int(HELD_OUT * len(rows)), (seed, 1), records=some.records)
+    train, held_out = reserve(len(rows), int(HELD_OUT * len(rows)), (seed, 1), some.structure)
     continuous = ~np.isin(some.observed[train, 0], values)
     if continuous.sum() < 2 or len(held_out) == 0:
         return values[:0]

@@ -17,7 +17,7 @@ from diffgbm.auto.progress import Progress
 from diffgbm.auto.sampler_choice import MIN_GAIN, better_sampler, deciding_bag, lowers, with_sampler
 from diffgbm.auto.scorer import Scorer
 from diffgbm.auto.trainer import Trainer
-from diffgbm.data.splits import Split, bag_splits, subsample
+from diffgbm.data.splits import Split, bag_splits, bags_by_rows, subsample
 from diffgbm.fitting.model import FittedModel
 
 POINTS = 89
@@ -95,7 +95,7 @@ def train_final_models(
     other samplers are compared if the preset allows it.
     """
     problem = trainer.problem
-    splits = bag_splits(problem.n_rows, preset.bags, 0.2, problem.seed, True, records=problem.table.records)
+    splits = bag_splits(problem.n_rows, preset.bags, 0.2, problem.seed, True, structure=problem.table.structure)
     deciding = deciding_bag(splits) if preset.samplers else None
     n_repeats = repeats_for(preset.noisy_rows, problem.n_rows)
     models = [FinalModel(candidate) for candidate in candidates]
@@ -198,8 +198,9 @@ def _with_better_sampler(
 def pooled(scorer: Scorer, models: Sequence[FinalModel], splits: Splits) -> Pool:
     """Weight the models by the CRPS of their pool on rows that all of them predict out of bag."""
     common = min(len(model.points) for model in models)
-    rows = np.concatenate([splits[b][1] for b in range(common)])
-    distributions = [np.concatenate(model.points[:common]) for model in models]
+    together = bags_by_rows([rows for _, rows in splits[:common]])
+    rows = np.concatenate([splits[bags[0]][1] for bags in together])
+    distributions = [_out_of_bag(model, together) for model in models]
     to_y, between = scorer.mean_terms(distributions, rows)
     weights = pool_weights(to_y, between, len(rows))
     kept = np.flatnonzero(weights).tolist()
@@ -211,6 +212,17 @@ def pooled(scorer: Scorer, models: Sequence[FinalModel], splits: Splits) -> Pool
         points=mixture_points([distributions[i] for i in kept], weights[kept], n_points),
         rows=rows,
     )
+
+
+def _out_of_bag(model: FinalModel, together: Sequence[Sequence[int]]) -> Array:
+    """Points (rows, POINTS, d) of out-of-bag distributions; those of bags that hold out the same rows are mixed."""
+    mixed = [
+        model.points[bags[0]]
+        if len(bags) == 1
+        else mixture_points([model.points[b] for b in bags], np.full(len(bags), 1.0 / len(bags)), POINTS)
+        for bags in together
+    ]
+    return np.concatenate(mixed)
 
 
 def _record_weights(scorer: Scorer, models: Sequence[FinalModel], pool: Pool, progress: Progress) -> None:

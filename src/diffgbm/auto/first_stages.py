@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from diffgbm._util.types import Array
+from diffgbm._util.types import Array, Rows
 from diffgbm.auto.budget import BUDGET, Clock
 from diffgbm.auto.presets import Preset
-from diffgbm.data.splits import part_of_records, subsample
+from diffgbm.data.splits import subsample
 from diffgbm.first_stage import MIN_ROWS, FirstStageValues, FittedFirstStage, Task, assemble
 from diffgbm.first_stage.catalogue import CATALOGUE, Size, build
-from diffgbm.first_stage.cross_fitting import CrossFitted
+from diffgbm.first_stage.cross_fitting import CrossFitted, known_rows
 from diffgbm.first_stage.stack import combined, sparse_weights
 
 NONE = "none"
@@ -48,6 +48,11 @@ class FirstStages:
         """Return the first stage of a candidate and its out-of-fold values of the training rows."""
         model = None if subtracted == NONE else self.fitted[subtracted]
         return assemble(self.task, model, [self.fitted[fitted_name(name)] for name in features])
+
+    def part(self, rows: Rows) -> FirstStages:
+        """Return the first-stage models with their out-of-fold values of some rows."""
+        fitted = {name: replace(model, out_of_fold=model.out_of_fold[rows]) for name, model in self.fitted.items()}
+        return FirstStages(self.task.part(rows), fitted, self.errors)
 
     def has(self, subtracted: str, features: Sequence[str]) -> bool:
         """Whether all models of a candidate were fitted."""
@@ -112,10 +117,8 @@ def useful_models(
     n = len(task.y)
     if n <= 2 * TRIAL_ROWS:
         return list(names)
-    rows, _ = subsample(n, TRIAL_ROWS, task.seed, ordered=False, records=task.records)
-    records = part_of_records(task.records, rows)
-    weights = None if task.weights is None else task.weights[rows]
-    small = replace(task, X=task.X[rows], y=task.y[rows], weights=weights, records=records, k_folds=3, repeats=1)
+    rows, _ = subsample(n, TRIAL_ROWS, task.seed, ordered=False, structure=task.structure)
+    small = replace(task.part(rows), k_folds=3, repeats=1)
     size = size_for(TRIAL_ROWS, gp_rows)
     predictions: list[Array] = []
     tried: list[str] = []
@@ -134,5 +137,8 @@ def useful_models(
 
 
 def _error(task: Task, fitted: CrossFitted) -> float:
+    known = known_rows(fitted.out_of_fold)
+    if known is not None:
+        return _error(task.part(known), replace(fitted, out_of_fold=fitted.out_of_fold[known]))
     square = np.average((task.y - fitted.out_of_fold) ** 2, axis=0, weights=task.weights)
     return float(np.sqrt(square / np.maximum(task.y.var(axis=0), np.finfo(float).tiny)).mean())

@@ -10,7 +10,7 @@ import numpy as np
 
 from diffgbm._util.parallel import one_blas_thread
 from diffgbm._util.progress import StatusLine
-from diffgbm._util.types import Array, Integers, Rows
+from diffgbm._util.types import Array, Rows
 from diffgbm.auto.acceptance import accepted_correction, accepted_shapes
 from diffgbm.auto.atom_choice import accepted_atoms
 from diffgbm.auto.atoms import ResponseShape
@@ -28,7 +28,8 @@ from diffgbm.auto.scorer import Scorer
 from diffgbm.auto.search import search
 from diffgbm.auto.summary import reference_crps, summary
 from diffgbm.auto.trainer import Trainer
-from diffgbm.data.splits import part_of_records, subsample
+from diffgbm.data.splits import reserve, subsample
+from diffgbm.data.structure import INDEPENDENT, Structure
 from diffgbm.distributions import Distribution, PredictiveDistribution
 from diffgbm.first_stage import Task
 from diffgbm.fitting.atoms import AtomFit
@@ -99,23 +100,25 @@ def fit_automatically(
     n_jobs: int,
     verbose: int,
     owner: str,
+    groups: Any = None,
+    time: Any = None,
 ) -> AutomaticFit:
     """Fit a pooled model; the arguments are those of ``AutoDiffGBM``, ``owner`` is its name for messages."""
     clock = Clock(time_limit)
-    everything = read_table(X, y, cat_idx, sample_weight, owner, repeats)
+    everything = read_table(X, y, cat_idx, sample_weight, owner, repeats, groups, time)
     with clock.stopped():  # the first fit on a machine is as good as the second
         warmup(joint=everything.y.shape[1] > 1)
     number = int(np.random.SeedSequence(seed).generate_state(1)[0] >> 1)
     atom_fit = _atoms(everything, number, n_jobs, clock) if discrete == "auto" else None
     rest = np.arange(len(everything.y)) if atom_fit is None else atom_fit.rest
     whole = everything if atom_fit is None else everything.continuous(rest)
-    rows, held_out = divided(len(whole.y), number, recalibrate and whole.response.is_1d, whole.records)
+    rows, held_out = divided(len(whole.y), number, recalibrate and whole.response.is_1d, whole.structure)
     table = whole.part(rows) if len(held_out) else whole
     leaderboard = Leaderboard(float(np.mean(table.response.scale)))
-    scorer = Scorer.of(table)
     with StatusLine(owner, verbose, lambda: str(clock)) as line:
         progress = Progress(clock, leaderboard, line.stage, line.refresh)
-        trainer = _trainer(table, preset, number, n_jobs, progress)
+        trainer, known = _trainer(table, preset, number, n_jobs, progress)
+        rows, scorer = rows[known], Scorer.of(trainer.problem.table)
         pool = train_final_models(trainer, scorer, search(trainer, scorer, preset, progress), preset, progress)
         progress.report("testing calibration on unseen rows")
         holdout = whole.part(held_out) if recalibrate else None
@@ -138,7 +141,7 @@ def fit_automatically(
         rows=everything.sources[out_of_bag_rows],
         first_stage_errors=trainer.problem.first_stages.errors,
         cut_short=clock.cut,
-        summary=summary(pool, model, leaderboard, (crps, reference), clock.cut, whole.repetition),
+        summary=summary(pool, model, leaderboard, (crps, reference), clock.cut, everything.division),
     )
 
 
@@ -157,10 +160,14 @@ def _with_atoms(
     ``points`` (n, m, 1) are those of the continuous part at ``rows``. Returned with the rows of all.
     """
     others = np.setdiff1d(np.arange(len(table.y)), fit.rest)
+    among = fit.rest
+    if (order := table.structure.order) is not None:
+        first = order[rows].min()
+        others, among = others[order[others] >= first], among[order[among] >= first]
     # where the bags hold out a part of the continuous rows only, or piles are large, as large a part of each
-    share = min(len(rows) / len(fit.rest), MAX_AT_ATOMS / len(others))
+    share = min(len(rows) / len(among), MAX_AT_ATOMS / max(len(others), 1))
     others = others[subsample(len(others), round(share * len(others)), MAX_AT_ATOMS)[0]]
-    kept = subsample(len(rows), round(share * len(fit.rest)), MAX_AT_ATOMS)[0]
+    kept = subsample(len(rows), round(share * len(among)), MAX_AT_ATOMS)[0]
     rows, points = rows[kept], points[kept]
     continuous = replace(model, atoms=None, correction=None).distribution(
         table.X[others], points.shape[1], None, n_jobs
@@ -172,17 +179,19 @@ def _with_atoms(
     return fit.atoms.distribution(whole, fit.out_of_fold[everywhere], name), everywhere
 
 
-def divided(n: int, seed: int, wanted: bool, records: Integers | None = None) -> tuple[Rows, Rows]:
+def divided(n: int, seed: int, wanted: bool, structure: Structure = INDEPENDENT) -> tuple[Rows, Rows]:
     """Return the rows that models are trained on, in order, and those that are held out for recalibration."""
     if not wanted or n <= LARGE_TABLE:
         return np.arange(n), np.arange(0)
-    held_out, rest = subsample(n, min(MAX_HOLDOUT, int(HOLDOUT_SHARE * n)), (seed, LARGE_TABLE), records=records)
-    return rest, held_out
+    return reserve(n, min(MAX_HOLDOUT, int(HOLDOUT_SHARE * n)), (seed, LARGE_TABLE), structure)
 
 
-def _trainer(table: TrainingTable, preset: Preset, seed: int, n_jobs: int, progress: Progress) -> Trainer:
-    """Fit the first-stage models; return what trains noise models on top of them."""
-    repeats = repeats_for(len(table.y))
+def _trainer(table: TrainingTable, preset: Preset, seed: int, n_jobs: int, progress: Progress) -> tuple[Trainer, Rows]:
+    """Fit the first-stage models; return what trains noise models on top of them, and the rows that it has.
+
+    By time these are not the first rows, of which there are no first-stage values.
+    """
+    repeats = 1 if table.structure.order is not None else repeats_for(len(table.y))
     task = Task(
         table.X,
         table.y,
@@ -193,10 +202,14 @@ def _trainer(table: TrainingTable, preset: Preset, seed: int, n_jobs: int, progr
         seed,
         n_jobs,
         progress.tick,
-        table.records,
+        table.structure,
     )
     first_stages = fit_first_stages(task, preset, progress.clock, progress.report)
-    return Trainer(Problem(table, first_stages, seed, n_jobs), lambda: progress.over(BUDGET.training))
+    known = np.arange(len(table.y))
+    if table.structure.order is not None and first_stages.fitted:
+        known = task.held_out
+        table, first_stages = table.part(known), first_stages.part(known)
+    return Trainer(Problem(table, first_stages, seed, n_jobs), lambda: progress.over(BUDGET.training)), known
 
 
 def _finished(
@@ -234,14 +247,19 @@ def _finished(
         assert isinstance(out_of_bag, PredictiveDistribution)
         adjusted = _adjusted(trainer, pool, out_of_bag, float(scorer.units[0]))
         adjusted = shapes[0](adjusted)
-        records = part_of_records(table.records, pool.rows)
-        correction = accepted_correction(out_of_bag, adjusted, weights, trainer.problem.seed, records)
+        structure = table.structure.part(pool.rows)
+        correction = accepted_correction(out_of_bag, adjusted, weights, trainer.problem.seed, structure)
     return replace(model, correction=correction), points
 
 
 def _adjusted(trainer: Trainer, pool: Pool, out_of_bag: PredictiveDistribution, unit: float) -> Array:
-    """Observations (n,) for out-of-bag distributions: each of these comes from one bag, the pool's from all."""
+    """Observations (n,) for out-of-bag distributions: each of these comes from one bag, the pool's from all.
+
+    By time they come from all bags as well.
+    """
     y = trainer.problem.table.observed[pool.rows, 0]
+    if trainer.problem.table.structure.order is not None:
+        return y
     uniforms = np.random.default_rng(trainer.problem.seed).uniform(size=len(y))
     return adjusted_observations(out_of_bag, y, disagreement(trainer, pool, unit), uniforms)
 
@@ -250,4 +268,4 @@ def _correction_by_holdout(model: PooledModel, holdout: TrainingTable, problem: 
     """Return the correction that helps on rows that no part of the model was trained on."""
     distribution = model.distribution(holdout.X, HOLDOUT_POINTS, threads=problem.n_jobs)
     assert isinstance(distribution, PredictiveDistribution)
-    return accepted_correction(distribution, holdout.observed[:, 0], holdout.weights, problem.seed, holdout.records)
+    return accepted_correction(distribution, holdout.observed[:, 0], holdout.weights, problem.seed, holdout.structure)

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from diffgbm._util.types import Array, Integers, Rows
+from diffgbm._util.types import Array, Rows
 from diffgbm.auto.budget import BUDGET
 from diffgbm.auto.candidates import LARGE_PLAIN, Candidate, candidates_of
 from diffgbm.auto.leaderboard import ROUND, Leaderboard
@@ -22,7 +22,8 @@ from diffgbm.auto.presets import Preset, Round
 from diffgbm.auto.progress import Progress
 from diffgbm.auto.scorer import Scorer
 from diffgbm.auto.trainer import Trainer
-from diffgbm.data.splits import Split, bag_splits, part_of_records, subsample
+from diffgbm.data.splits import Split, k_folds, subsample
+from diffgbm.data.structure import INDEPENDENT, Structure
 
 ENOUGH_ROWS = 500
 """Unseen rows that a score averages, if there are so many."""
@@ -100,7 +101,7 @@ def run_round(
         Share of the time limit by which the round ends; the first candidate is always scored.
     """
     n = min(round_.rows, trainer.problem.n_rows)
-    folds = part_folds(trainer.problem.n_rows, n, trainer.problem.seed, trainer.problem.table.records)
+    folds = part_folds(trainer.problem.n_rows, n, trainer.problem.seed, trainer.problem.table.structure)
     rows = np.concatenate([held_out for _, held_out in folds])
     distributions: dict[Candidate, Array] = {}
     slowest = 0.0
@@ -122,15 +123,16 @@ def run_round(
     return survivors(scorer, distributions, rows, round_.keep)
 
 
-def part_folds(n_rows: int, n: int, seed: int, records: Integers | None = None) -> list[Split]:
-    """Return folds (rows to learn from, rows to score) of ``n`` random rows of a table; ``records`` stay whole.
+def part_folds(n_rows: int, n: int, seed: int, structure: Structure = INDEPENDENT) -> list[Split]:
+    """Return folds (rows to learn from, rows to score) of ``n`` random rows of a table, with its ``structure``.
 
-    Few rows give noisy scores, so that small parts are scored in more than one fold.
+    Few rows give noisy scores, so that small parts are scored in more than one fold; by time the last ones count.
     """
-    part, _ = subsample(n_rows, n, seed, records=records)
+    part, _ = subsample(n_rows, n, seed, structure=structure)
     count = int(np.clip(ENOUGH_ROWS * SPLITS // n, 1, SPLITS))
-    folds = bag_splits(len(part), SPLITS, 0.2, seed, True, records=part_of_records(records, part))
-    return [(part[train], part[held_out]) for train, held_out in folds[:count]]
+    folds = k_folds(len(part), min(SPLITS, len(part)), seed, structure.part(part))
+    chosen = folds[:count] if structure.order is None else folds[-count:]
+    return [(part[train], part[held_out]) for train, held_out in chosen]
 
 
 def survivors(scorer: Scorer, distributions: Mapping[Name, Array], rows: Rows, keep: int) -> list[Name]:

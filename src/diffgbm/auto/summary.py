@@ -8,7 +8,7 @@ from diffgbm._util.types import Array, Rows
 from diffgbm.auto.final_models import Pool
 from diffgbm.auto.leaderboard import Leaderboard
 from diffgbm.auto.pooled_model import PooledModel
-from diffgbm.data.records import Records
+from diffgbm.data.division import Division
 from diffgbm.metrics.scores import climatology_crps
 
 LITTLE = 0.05
@@ -21,7 +21,7 @@ def summary(
     leaderboard: Leaderboard,
     crps: tuple[float, float],
     cut: bool,
-    repetition: Records,
+    division: Division,
 ) -> str:
     """Say how good a model is on unseen rows, then what was chosen.
 
@@ -37,8 +37,8 @@ def summary(
         Out-of-bag CRPS of the model and of the responses themselves, in units of the response's standard deviation.
     cut : bool
         Whether the time limit left any work out.
-    repetition : Records
-        How the rows of the table repeat.
+    division : Division
+        How the rows of the table are divided.
     """
     names = model.first.response_names
     shapes = [f"Predictions are kept to {shape}." for shape in model.shapes if shape]
@@ -52,7 +52,7 @@ def summary(
             *shapes,
             *(["Intervals are recalibrated on such rows."] if model.correction is not None else []),
             *(["The time limit cut the fit short: a larger one may give a better model."] if cut else []),
-            *([] if repetition.kind == "distinct" else [str(repetition)]),
+            *([str(division)] if str(division) else []),
         ]
     )
 

@@ -36,10 +36,13 @@ class FeatureTable:
         Column names, if ``X`` was a frame.
     columns : tuple of Column
         How each column is read.
+    ignored : tuple of str
+        Columns of frames that are no features: that of the groups.
     """
 
     names: tuple[str, ...] | None
     columns: tuple[Column, ...]
+    ignored: tuple[str, ...] = ()
 
     @classmethod
     def plain(cls, names: tuple[str, ...] | None, levels: Sequence[Levels | None]) -> FeatureTable:
@@ -140,7 +143,7 @@ class FeatureTable:
         if frame is not None:
             _check_size(frame, owner)
         if frame is not None and self.names is not None:
-            self._check_names(tuple(map(str, frame.columns)))
+            self._check_names(tuple(str(name) for name in frame.columns if str(name) not in self.ignored))
             by_name = dict(zip(map(str, frame.columns), frame.columns, strict=True))
             return [frame.get_column(by_name[name]) for name in self.names], None
         if frame is not None:

@@ -31,7 +31,7 @@ Repeats = Literal["auto", "together", "independent"]
 REPEATS: tuple[Repeats, ...] = ("auto", "together", "independent")
 """Values of the argument ``repeats``."""
 
-Kind = Literal["distinct", "independent", "stacked", "copies", "entities", "together"]
+Kind = Literal["distinct", "independent", "stacked", "copies", "entities", "together", "groups"]
 
 MIN_DISTINCT = 10
 """Distinct rows below which multiples and ties say nothing."""
@@ -65,7 +65,8 @@ class Records:
         The same number for rows that stay together in every split; ``None`` if each row is on its own.
     kind : str
         Why: ``"distinct"`` (no two rows agree in ``x``), ``"independent"`` (rows agree by chance, or the caller says
-        so), ``"stacked"``, ``"copies"``, ``"entities"``, or ``"together"`` (the caller says so).
+        so), ``"stacked"``, ``"copies"``, ``"entities"``, ``"together"`` (the caller says so), or ``"groups"`` (the
+        caller says which).
     n_rows, n_distinct : int
         Rows, and distinct rows of ``x``.
     """
@@ -99,6 +100,8 @@ _SENTENCES: dict[Kind, str] = {
     "entities": "{rows:,} rows are of {records:,} entities: rows that agree in X stay together in every split, so that "
     "scores are those of new entities.",
     "together": "{rows:,} rows are {records:,} records: rows that agree in X stay together in every split.",
+    "groups": "{rows:,} rows are of {records:,} groups: no split divides a group, so that scores are those of new "
+    "groups.",
 }
 
 
@@ -146,6 +149,11 @@ def find_records(X: Array, y: Array, repeats: str = "auto") -> Records:
     if pairs(count_x) > CHANCE * pairs_by_chance(X) and _agree_in_y(X, y, count_x, count_xy):
         return Records(same_xy, "copies", n, distinct)
     return Records(None, "independent", n, distinct)
+
+
+def given_records(X: Array, labels: Integers) -> Records:
+    """Return the records that the caller's groups (n,) say; how the rows of ``X`` (n, p) repeat is only counted."""
+    return Records(labels, "groups", len(X), len(np.unique(row_hashes(X))))
 
 
 def row_labels(*tables: Array) -> Integers:

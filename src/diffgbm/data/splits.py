@@ -1,9 +1,10 @@
 """Every split of the rows is decided here: which rows a model learns from, and which are held out.
 
-A split is a pair of index arrays: rows to learn from, rows held out. Functions of a number of rows and a seed serve
-tables in memory; with ``records``, labels of rows that are records of the same thing, no split divides a record.
-Functions of positions and a key serve tables in partitions: they hash a row's position in the whole table, so that a
-row's part does not depend on how the table is partitioned.
+A split is a pair of index arrays: rows to learn from, rows held out. Functions of a number of rows, a seed and a
+``Structure`` serve tables in memory. No split divides rows of one label. If the rows have an order in time, rows that
+are held out are later than all rows that are learned from: folds are expanding windows, whose first rows are never held
+out, and what is held out once is the last part. Functions of positions and a key serve tables in partitions: they hash
+a row's position in the whole table, so that a row's part does not depend on how the table is partitioned.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from sklearn.model_selection import KFold, train_test_split
 from diffgbm._util.errors import check_count
 from diffgbm._util.types import Array, Booleans, Integers, Rows
 from diffgbm.data.hashing import STEP, mixed_bits
+from diffgbm.data.structure import INDEPENDENT, Structure
 
 Split = tuple[Rows, Rows]
 """Rows to learn from, and rows held out."""
@@ -25,21 +27,37 @@ Seed = int | Sequence[int] | np.random.Generator
 
 PAPER_FOLDS = 6
 """Folds of the paper's protocol, of which the first is held out."""
+MAX_LOSS = 1 / 3
+"""Share of the past that a split by time may leave out because it is of the groups that are held out."""
 
 
-def k_folds(n_rows: int, k: int, seed: int, records: Integers | None = None) -> list[Split]:
-    """Return ``k`` shuffled folds, at most one for each record: each row is held out once."""
-    n_units = n_rows if records is None else count_records(records)
-    k = k if records is None else min(k, n_units)
+def k_folds(n_rows: int, k: int, seed: int, structure: Structure = INDEPENDENT) -> list[Split]:
+    """Return ``k`` shuffled folds, at most one for each label: each row is held out once.
+
+    By time they are windows: the rows are divided into ``k + 1`` parts, and each but the first is held out by a split
+    that learns from all parts before it. If labels occur in many windows, a window is held out in several splits.
+    """
+    if structure.order is not None:
+        return expanding_windows(structure, k, seed)
+    n_units = structure.n_units(n_rows)
+    k = k if structure.labels is None else min(k, n_units)
     folds = KFold(k, shuffle=True, random_state=seed).split(np.arange(n_units))
-    return [_rows_of(split, records) for split in folds]
+    return [_rows_of(split, structure.labels) for split in folds]
 
 
-def holdout(n_rows: int, share: float, seed: int, records: Integers | None = None) -> Split:
-    """Hold out a random ``share`` of the rows (or records); without records both parts are in random order."""
-    n_units = n_rows if records is None else count_records(records)
-    train, held_out = train_test_split(np.arange(n_units), test_size=share, random_state=seed)
-    return _rows_of((train, held_out), records)
+def holdout(n_rows: int, share: float, seed: int, structure: Structure = INDEPENDENT) -> Split:
+    """Hold out a random ``share`` of the rows (or labels), or the last ones; without structure in random order."""
+    if structure.order is not None:
+        return last_part(structure, share, seed)[0]
+    train, held_out = train_test_split(np.arange(structure.n_units(n_rows)), test_size=share, random_state=seed)
+    return _rows_of((train, held_out), structure.labels)
+
+
+def can_hold_out(structure: Structure, n_rows: int) -> bool:
+    """Whether some rows can be held out and others be left: a single group cannot be divided, nor can one moment."""
+    if structure.order is None:
+        return structure.n_units(n_rows) > 1
+    return bool(structure.order.max() > 0 and _last_part(structure, 0.1, 0))
 
 
 def bag_splits(
@@ -49,100 +67,225 @@ def bag_splits(
     seed: int,
     stopping: bool,
     ordered: bool = False,
-    records: Integers | None = None,
+    structure: Structure = INDEPENDENT,
 ) -> list[Split]:
     """Return the split of each bag, in the table's order if ``ordered``.
 
     One bag holds out ``eval_percent`` of the rows for early stopping, or nothing without it. Several hold out a share
-    of ``1 / n_bags`` each, so that every row is held out once.
+    of ``1 / n_bags`` each, so that every row is held out once. By time, all bags hold out the last ``eval_percent``: a
+    bag that learned from the first rows only would predict new rows worse than the others.
     """
+    if n_bags > 1 and structure.order is not None:
+        parts = last_part(structure, eval_percent, seed)
+        return [parts[b % len(parts)] for b in range(n_bags)]
     if n_bags > 1:
-        return k_folds(n_rows, min(n_bags, n_rows), seed, records)
+        return k_folds(n_rows, min(n_bags, n_rows), seed, structure)
     if not stopping:
         rows = np.arange(n_rows)
         return [(rows, rows[:0])]
-    train, held_out = holdout(n_rows, eval_percent, seed, records)
+    train, held_out = holdout(n_rows, eval_percent, seed, structure)
     return [(np.sort(train), np.sort(held_out))] if ordered else [(train, held_out)]
 
 
-def subsample(n_rows: int, size: int, seed: Seed, *, ordered: bool = True, records: Integers | None = None) -> Split:
+def bags_by_rows(held_out: Sequence[Rows]) -> list[list[int]]:
+    """Return the bags that hold out the same rows together; by time, all bags hold out the last ones."""
+    together: dict[bytes, list[int]] = {}
+    for b, rows in enumerate(held_out):
+        together.setdefault(rows.tobytes(), []).append(b)
+    return list(together.values())
+
+
+def subsample(n_rows: int, size: int, seed: Seed, *, ordered: bool = True, structure: Structure = INDEPENDENT) -> Split:
     """Draw ``size`` rows without replacement; return them and the rest, in the table's order or at random.
 
-    With ``records`` whole records are drawn, as many as are needed for ``size`` rows.
+    Whole labels are drawn, as many as are needed for ``size`` rows. Neither part judges the other: to hold rows out,
+    use ``reserve``.
     """
-    if records is not None:
-        order = np.random.default_rng(seed).permutation(count_records(records))
-        n_drawn = int(np.searchsorted(np.cumsum(np.bincount(records)[order]), size)) + 1
-        return _rows_of((order[:n_drawn], order[n_drawn:]), records)
+    if structure.labels is not None:
+        order = np.random.default_rng(seed).permutation(structure.n_labels)
+        n_drawn = int(np.searchsorted(np.cumsum(np.bincount(structure.labels)[order]), size)) + 1
+        return _rows_of((order[:n_drawn], order[n_drawn:]), structure.labels)
     order = np.random.default_rng(seed).permutation(n_rows)
     chosen, rest = order[:size], order[size:]
     return (np.sort(chosen), np.sort(rest)) if ordered else (chosen, rest)
 
 
-def fold_numbers(n_rows: int, k: int, seed: Seed, records: Integers | None = None) -> Rows:
+def reserve(n_rows: int, size: int, seed: Seed, structure: Structure = INDEPENDENT) -> Split:
+    """Hold out about ``size`` rows, drawn at random or the last ones; return rows to learn from, and them."""
+    if structure.order is not None:
+        number = int(np.random.default_rng(seed).integers(2**31))
+        return last_part(structure, size / max(n_rows, 1), number)[0]
+    held_out, rest = subsample(n_rows, size, seed, structure=structure)
+    return rest, held_out
+
+
+def fold_numbers(n_rows: int, k: int, seed: Seed, structure: Structure = INDEPENDENT) -> Rows:
     """Assign each row to one of ``k`` folds of nearly equal size: shape (n,), values 0 to ``k - 1``."""
-    if records is not None:
-        return fold_numbers(count_records(records), k, seed)[records]
+    if structure.labels is not None:
+        return fold_numbers(structure.n_labels, k, seed)[structure.labels]
     return np.random.default_rng(seed).permutation(n_rows) % k
 
 
-def paper_holdout(n_rows: int, seed: int, records: Integers | None = None) -> Split:
+def trial_folds(n_rows: int, k: int, seed: Seed, structure: Structure = INDEPENDENT) -> list[Split]:
+    """Return splits by ``fold_numbers``, in the table's order; by time, expanding windows."""
+    fold = fold_numbers(n_rows, k, seed, structure)
+    if structure.order is not None:
+        return expanding_windows(structure, k, int(fold[:1].sum()))
+    return [(np.flatnonzero(fold != j), np.flatnonzero(fold == j)) for j in range(k)]
+
+
+def paper_holdout(n_rows: int, seed: int, structure: Structure = INDEPENDENT) -> Split:
     """Deal a permutation of the rows to ``PAPER_FOLDS`` folds in turn; hold out the first, the paper's fold 0."""
-    n_units = n_rows if records is None else count_records(records)
+    if structure.order is not None:
+        return last_part(structure, 1.0 / PAPER_FOLDS, seed)[0]
+    n_units = structure.n_units(n_rows)
     held_out = np.zeros(n_units, dtype=bool)
     held_out[np.random.default_rng(seed).permutation(n_units)[::PAPER_FOLDS]] = True
-    return _rows_of((np.flatnonzero(~held_out), np.flatnonzero(held_out)), records)
+    return _rows_of((np.flatnonzero(~held_out), np.flatnonzero(held_out)), structure.labels)
 
 
-def count_records(records: Integers) -> int:
-    """Return the number of records that rows with these labels (n,), 0 to the number less one, are of."""
-    return int(records.max()) + 1
-
-
-def part_of_records(records: Integers | None, rows: Any) -> Integers | None:
-    """Return the labels of some rows, numbered from 0 without gaps."""
-    return None if records is None else np.unique(records[rows], return_inverse=True)[1]
-
-
-def _rows_of(split: Split, records: Integers | None) -> Split:
-    """Turn a split of records into one of their rows, in the table's order; without records it is one of rows."""
-    if records is None:
+def _rows_of(split: Split, labels: Integers | None) -> Split:
+    """Turn a split of labels into one of their rows, in the table's order; without labels it is one of rows."""
+    if labels is None:
         return split
-    held_out = np.zeros(count_records(records), dtype=bool)
+    held_out = np.zeros(int(labels.max()) + 1, dtype=bool)
     held_out[split[1]] = True
-    return np.flatnonzero(~held_out[records]), np.flatnonzero(held_out[records])
+    return np.flatnonzero(~held_out[labels]), np.flatnonzero(held_out[labels])
 
 
-def cross_validation_splits(cv: Any, X: Array, y: Any, seed: int, records: Integers | None = None) -> tuple[Split, ...]:
+# by time
+
+
+def expanding_windows(structure: Structure, k: int, seed: int) -> list[Split]:
+    """Return splits by time: of ``k + 1`` windows each but the first is held out from all that is before it.
+
+    Rows of one time are in one window: with few different times there are fewer windows.
+    """
+    assert structure.order is not None
+    window = time_windows(structure.order, k + 1)
+    splits = []
+    for number in range(1, int(window.max()) + 1):
+        past, now = np.flatnonzero(window < number), np.flatnonzero(window == number)
+        splits += _without_groups(past, now, structure.labels, seed)
+    return _checked(splits, "windows")
+
+
+def last_part(structure: Structure, share: float, seed: int) -> list[Split]:
+    """Hold out the last ``share`` of the rows by time, at least those of the last time, from all rows before them.
+
+    If labels occur on both sides there may be several splits, each of some labels.
+    """
+    return _checked(_last_part(structure, share, seed), "last part")
+
+
+def _last_part(structure: Structure, share: float, seed: int) -> list[Split]:
+    assert structure.order is not None
+    counts = np.cumsum(np.bincount(structure.order))
+    # between the time after which the share is nearest, and the last time
+    first = 1 + int(np.argmin(np.abs(counts[:-1] - (1.0 - share) * counts[-1])))
+    past, now = np.flatnonzero(structure.order < first), np.flatnonzero(structure.order >= first)
+    return _without_groups(past, now, structure.labels, seed)
+
+
+def time_windows(order: Integers, count: int) -> Rows:
+    """Assign rows with ranks ``order`` (n,) of their times to at most ``count`` windows of nearly equal size.
+
+    At least two, if there are two different times.
+    """
+    sizes = np.bincount(order)
+    ends = np.cumsum(sizes)
+    window = np.floor((ends - 0.5 * sizes) / ends[-1] * count)
+    if window[0] == window[-1]:  # nearly all rows are of one time
+        window = (np.arange(len(sizes)) > np.argmin(np.abs(ends[:-1] - 0.5 * ends[-1]))).astype(np.float64)
+    return np.asarray(np.unique(window, return_inverse=True)[1]).ravel()[order]
+
+
+def _without_groups(past: Rows, now: Rows, labels: Integers | None, seed: int) -> list[Split]:
+    """Return splits that hold out ``now`` and learn from ``past``, with no label on both sides of one.
+
+    What is of the labels held out is left out of the past. Where that is much of it, the labels are divided into two or
+    three parts, one for each split.
+    """
+    if labels is None:
+        return [(past, now)]
+    held_out = np.unique(labels[now])
+    lost = float(np.mean(np.isin(labels[past], held_out)))
+    n_parts = min(len(held_out), max(1, int(np.ceil(lost / MAX_LOSS - 1e-9))))
+    dealt = held_out[np.random.default_rng(seed).permutation(len(held_out))]
+    splits = []
+    for j in range(n_parts):
+        some = dealt[j::n_parts]
+        splits.append((past[~np.isin(labels[past], some)], now[np.isin(labels[now], some)]))
+    return [split for split in splits if len(split[0])]
+
+
+def _checked(splits: list[Split], what: str) -> list[Split]:
+    if not splits:
+        raise ValueError(
+            f"groups and time leave no {what} to hold out: every earlier row is of a group that is held out. Pass "
+            "only one of them, or smaller groups."
+        )
+    return splits
+
+
+# splitters of the caller
+
+
+def cross_validation_splits(
+    cv: Any, X: Array, y: Any, seed: int, structure: Structure = INDEPENDENT, name: str = "cv"
+) -> tuple[Split, ...]:
     """Return the splits that ``cv`` asks for.
 
     Parameters
     ----------
     cv : None, int, splitter or iterable of pairs
-        ``None`` is ``paper_holdout``, a number that many shuffled folds. Anything else is a scikit-learn splitter, or
-        pairs of row numbers.
+        ``None`` is ``paper_holdout``, a number that many folds. Anything else is a scikit-learn splitter, or pairs of
+        row numbers.
     X : ndarray of shape (n, p)
         Rows.
     y : array-like of shape (n,) or (n, d)
         Responses, for splitters that use them.
     seed : int
         Seed of ``paper_holdout`` and of the folds.
-    records : ndarray of shape (n,) or None
-        Labels of rows that stay together; a splitter gets them as its groups.
+    structure : Structure
+        Labels of rows that stay together, which a splitter gets as its groups, and their order.
+    name : str
+        Name of the argument, for messages.
     """
     n = len(X)
     if cv is None:
-        return (paper_holdout(n, seed, records),)
+        return (paper_holdout(n, seed, structure),)
     if isinstance(cv, (int, np.integer)):
-        return tuple(k_folds(n, check_count("cv", cv, 2), seed, records))
-    pairs = cv.split(X, y, records) if hasattr(cv, "split") else cv
+        return tuple(k_folds(n, check_count(name, cv, 2), seed, structure))
+    pairs = cv.split(X, y, structure.labels) if hasattr(cv, "split") else cv
     try:
         splits = tuple((np.arange(n)[train], np.arange(n)[test]) for train, test in pairs)
     except (TypeError, ValueError, IndexError) as error:
-        raise ValueError(f"cv must be None, a number of folds, a splitter or pairs of row numbers: {error}.") from None
+        raise ValueError(
+            f"{name} must be None, a number of folds, a splitter or pairs of row numbers: {error}."
+        ) from None
     if not splits or any(len(part) == 0 for split in splits for part in split):
-        raise ValueError("cv must yield at least one split, and rows on both sides of each.")
+        raise ValueError(f"{name} must yield at least one split, and rows on both sides of each.")
     return splits
+
+
+def check_splits(splits: Sequence[Split], structure: Structure, name: str) -> None:
+    """Raise if the caller's splits divide the caller's groups, or learn from the future."""
+    for train, held_out in splits:
+        labels, order = structure.labels, structure.order
+        if labels is not None and len(both := np.intersect1d(labels[train], labels[held_out])):
+            raise ValueError(
+                f"{name} divides {len(both)} of the groups that groups= asks to keep whole. Use a splitter for groups, "
+                "such as GroupKFold, or a number of folds."
+            )
+        if order is not None and order[train].max() >= order[held_out].min():
+            raise ValueError(
+                f"{name} learns from rows that are not earlier, by time=, than those it holds out. Use a number of "
+                "folds, or a splitter for time, such as TimeSeriesSplit, on a table sorted by time."
+            )
+
+
+# tables in partitions
 
 
 def position_uniforms(positions: Integers, key: int) -> Array:

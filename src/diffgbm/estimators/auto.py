@@ -122,7 +122,15 @@ class AutoDiffGBM(DistributionalRegressor):
         tags.non_deterministic = True
         return tags
 
-    def fit(self, X: Any, y: Any, cat_idx: Sequence[int] | None = None, sample_weight: Any = None) -> AutoDiffGBM:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        cat_idx: Sequence[int] | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        time: Any = None,
+    ) -> AutoDiffGBM:
         """Search for a model of p(y | x) and fit it.
 
         Parameters
@@ -135,6 +143,14 @@ class AutoDiffGBM(DistributionalRegressor):
             Categorical columns of an array.
         sample_weight : array-like of shape (n,), optional
             Weight of each row.
+        groups : array-like of shape (n,) or str, optional
+            What each row belongs to: a customer, a device, a patient. No split divides a group, so that held-out
+            scores, pool weights and recalibration are those of new groups. The name of a column of ``X`` takes this
+            column out of the features.
+        time : array-like of shape (n,) or str, optional
+            When each row was observed: numbers or dates. No split learns from the future: candidates are compared in
+            expanding windows, and the last rows are held out for stopping, pooling and recalibration. A column of ``X``
+            that is named stays a feature. Rows need not be sorted.
 
         Returns
         -------
@@ -164,6 +180,8 @@ class AutoDiffGBM(DistributionalRegressor):
             n_jobs=n_threads(self.n_jobs),
             verbose=self.verbose,
             owner=type(self).__name__,
+            groups=groups,
+            time=time,
         )
         return self._with_fit(result)
 

@@ -16,20 +16,21 @@ Processing Systems, 32.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
+from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted, has_fit_parameter
 
 from diffgbm._util.errors import check_count, known
-from diffgbm._util.types import Array, Integers
+from diffgbm._util.types import Array, Rows
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.records import find_records
 from diffgbm.data.response import read_response
-from diffgbm.data.splits import holdout, k_folds
+from diffgbm.data.splits import Split, check_splits, cross_validation_splits, holdout, k_folds
+from diffgbm.data.structure import GivenStructure, Structure, check_groups, read_structure
 from diffgbm.distributions import Distribution, IntervalKind, PredictiveDistribution
 from diffgbm.distributions.base import coverages
 from diffgbm.estimators.auto import AutoDiffGBM
@@ -61,8 +62,8 @@ class ConformalDiffGBM(DistributionalRegressor):
         ``2 coverage - 1``; in practice it attains about ``coverage``.
     calibration_size : float, default=0.25
         Share of the rows that ``"split"`` holds out.
-    cv : int, default=5
-        Folds of ``"cv"``.
+    cv : int, splitter or iterable of (train, test), default=5
+        Folds of ``"cv"``; a model file holds their number.
     groups : None, "interquartile_range", or a column of X (name or position)
         Calibrate within groups, so that each of them is covered: by predicted interquartile range, or by a column.
     n_groups : int, default=5
@@ -76,9 +77,9 @@ class ConformalDiffGBM(DistributionalRegressor):
     Attributes
     ----------
     models_ : list of estimator
-        The fitted models: one, or one per fold.
+        The fitted models that predict new rows: one, or one per fold.
     distributions_, observed_ : list of PredictiveDistribution, list of ndarray
-        Predictive distributions and responses of the calibration rows of each model.
+        Predictive distributions and responses of the calibration rows of each split.
     pit_ : ndarray of shape (m,)
         Sorted PIT values of all calibration rows.
     n_features_in_, feature_names_in_
@@ -111,7 +112,7 @@ class ConformalDiffGBM(DistributionalRegressor):
         estimator: Any = None,
         method: str = "split",
         calibration_size: float = 0.25,
-        cv: int = 5,
+        cv: Any = 5,
         groups: int | str | None = None,
         n_groups: int = 5,
         recalibrate: bool = False,
@@ -131,43 +132,73 @@ class ConformalDiffGBM(DistributionalRegressor):
         tags.target_tags.multi_output = False
         return tags
 
-    def fit(self, X: Any, y: Any, **fit_params: Any) -> ConformalDiffGBM:
-        """Fit the estimator on part of the rows (or on folds) and calibrate it on the others."""
+    def fit(self, X: Any, y: Any, *, groups: Any = None, time: Any = None, **fit_params: Any) -> ConformalDiffGBM:
+        """Fit the estimator on part of the rows (or on folds) and calibrate it on the others.
+
+        Parameters
+        ----------
+        X, y : array-like or frame of shape (n, p) and (n,)
+            Rows and responses.
+        groups, time : array-like of shape (n,) or str, optional
+            What each row belongs to, and when it was observed, as in ``DiffGBM.fit``; the estimator gets them as well.
+            No group is on both sides of a split. By time the last rows calibrate; with ``"cv"`` each window but the
+            first is predicted by a model of its past, and new rows by a model of all rows. Not to be confused with
+            the argument ``groups`` of the class, within which intervals are calibrated.
+        **fit_params
+            Other arguments of the estimator's ``fit``.
+        """
         if read_response(y)[1].shape[1:] not in ((), (1,)):
             raise ValueError(ONE_RESPONSE)
         base = DiffGBM() if self.estimator is None else self.estimator
+        table, given = read_structure(X, groups, time)
+        if not has_fit_parameter(base, "groups"):
+            X, groups, time = table, None, None
+        structure = self._structure(base, table, y, fit_params.get("cat_idx"), given)
+        models, parts = [], []
+        options = {"groups": groups, "time": time, **fit_params}
+        options = {name: value for name, value in options.items() if value is not None}
+        for train, held_out in self._splits(X, y, structure, given):
+            models.append(_fitted(base, X, y, train, options, structure))
+            parts.append((_safe_indexing(X, held_out), _safe_indexing(y, held_out)))
+        if given.order is None or len(models) == 1:
+            return self._calibrate(models, parts)
+        # models of early windows are out of date: a model of all rows predicts new ones
+        return self._calibrate(models, parts, [_fitted(base, X, y, np.arange(len(given.order)), options, structure)])
+
+    def _splits(self, X: Any, y: Any, structure: Structure, given: GivenStructure) -> Sequence[Split]:
+        """Return the rows to learn from and those to calibrate on: one split, or several."""
         seed = int(np.random.SeedSequence(self.seed).generate_state(1)[0] >> 1)
         n_rows = _num_samples(X)
-        records = self._records(base, X, y, fit_params.get("cat_idx"))
         if known("method", self.method, METHODS) == "split":
-            splits = [holdout(n_rows, self.calibration_size, seed, records)]
-        else:
-            check_count("cv", self.cv, 2)
-            splits = k_folds(n_rows, self.cv, seed, records)
-        models, parts = [], []
-        for train, held_out in splits:
-            options = _check_method_params(X, fit_params, indices=train)
-            model = clone(base).fit(_safe_indexing(X, train), _safe_indexing(y, train), **options)
-            models.append(model)
-            parts.append((_safe_indexing(X, held_out), _safe_indexing(y, held_out)))
-        return self._calibrate(models, parts)
+            return [holdout(n_rows, self.calibration_size, seed, structure)]
+        if isinstance(self.cv, (int, np.integer)) or not (hasattr(self.cv, "split") or hasattr(self.cv, "__iter__")):
+            check_groups(given.labels, check_count("cv", self.cv, 2), "cv")
+            return k_folds(n_rows, self.cv, seed, structure)
+        positions = np.arange(n_rows)[:, None]
+        splits = cross_validation_splits(self.cv, positions, read_response(y)[1].ravel(), seed, structure)
+        check_splits(splits, Structure(given.labels, given.order), "cv")
+        return splits
 
-    def _records(self, base: Any, X: Any, y: Any, cat_idx: Any) -> Integers | None:
+    def _structure(self, base: Any, X: Any, y: Any, cat_idx: Any, given: GivenStructure) -> Structure:
         """Label rows that stay together: copies must not calibrate the model that was fitted to the other copies."""
-        if not isinstance(base, DistributionalRegressor):  # other estimators may read tables that we cannot
-            return None
+        # other estimators may read tables that we cannot
+        if given.labels is not None or given.order is not None or not isinstance(base, DistributionalRegressor):
+            return Structure(given.labels, given.order)
         _, matrix = FeatureTable.learn(X, cat_idx, type(self).__name__)
         observed = read_response(y)[1].reshape(-1, 1)
-        return find_records(matrix, observed, getattr(base, "repeats", "auto")).labels
+        return Structure(find_records(matrix, observed, getattr(base, "repeats", "auto")).labels)
 
     def calibrate(self, X: Any, y: Any) -> ConformalDiffGBM:
         """Calibrate an estimator that is already fitted, on rows that it has not seen."""
         check_is_fitted(self.estimator)
         return self._calibrate([self.estimator], [(X, y)])
 
-    def _calibrate(self, models: list[Any], parts: list[tuple[Any, Any]]) -> ConformalDiffGBM:
+    def _calibrate(
+        self, models: list[Any], parts: list[tuple[Any, Any]], predicting: list[Any] | None = None
+    ) -> ConformalDiffGBM:
+        """Calibrate by the rows that each model has not seen; ``predicting`` predict new rows, by default the same."""
         check_count("n_groups", self.n_groups, 1)
-        self.models_ = models
+        self.models_ = models if predicting is None else predicting
         self.distributions_ = [
             _scalar(model.predict_distribution(X)) for model, (X, _) in zip(models, parts, strict=True)
         ]
@@ -273,7 +304,7 @@ class ConformalDiffGBM(DistributionalRegressor):
     ) -> Array:
         """Widen or narrow the intervals of the models' distributions by the scores of the calibration rows."""
         ends = [distribution.interval(coverage, kind) for distribution in distributions]
-        scores = [self._scores(k, coverage, kind) for k in range(len(distributions))]
+        scores = [self._scores(k, coverage, kind) for k in range(len(self.distributions_))]
         out = np.empty((len(distributions[0]), 2))
         group = np.column_stack([self.groups_.of(X, distribution) for distribution in distributions])
         if (group < 0).any():
@@ -309,6 +340,8 @@ class ConformalDiffGBM(DistributionalRegressor):
         The models must be ``DiffGBM`` or ``AutoDiffGBM``.
         """
         params = self.get_params(deep=False)
+        if not isinstance(self.cv, (int, np.integer)):
+            params["cv"] = len(self.distributions_)
         return {
             "estimator": writer.put(params.pop("estimator")),
             **write_arguments(params, writer),
@@ -339,9 +372,12 @@ class ConformalDiffGBM(DistributionalRegressor):
         models = [reader.part(i, STORABLE).value for i in list_of(stored, "models", int)]
         if not models or not all(hasattr(model, "n_features_in_") for model in models):
             raise ValueError("there are no fitted models")
-        n = len(models)
         estimator.models_ = models
-        estimator.distributions_ = [_distribution(d, reader) for d in list_of(stored, "distributions", dict, n)]
+        estimator.distributions_ = [_distribution(d, reader) for d in list_of(stored, "distributions", dict)]
+        n = len(estimator.distributions_)
+        # by time one model predicts new rows, and one for each window predicted the calibration rows
+        if n == 0 or len(models) not in (1, n):
+            raise ValueError("there must be calibration rows for each model")
         estimator.observed_ = reader.arrays(stored, "observed", "<f8", n)
         estimator.group_ = reader.arrays(stored, "group", "<i8", n)
         calibration = zip(estimator.distributions_, estimator.observed_, estimator.group_, strict=True)
@@ -367,3 +403,13 @@ def _distribution(stored: Stored, reader: Reader) -> PredictiveDistribution:
     if levels[0] < 0.0 or levels[-1] > 1.0 or (np.diff(levels) < 0.0).any():
         raise ValueError("the levels of a distribution must be increasing from 0 to 1")
     return PredictiveDistribution(values, levels, of_type(stored, "name", str), support=read_support(stored))
+
+
+def _fitted(base: Any, X: Any, y: Any, rows: Rows, options: Mapping[str, Any], structure: Structure) -> Any:
+    """Fit a clone of an estimator to some rows; a single group or a single time among them is not worth mentioning."""
+    some = dict(_check_method_params(X, options, indices=rows))
+    part = structure.part(rows)
+    for name, numbers in (("groups", part.labels), ("time", part.order)):
+        if name in some and not isinstance(some[name], str) and numbers is not None and numbers.max() == 0:
+            del some[name]
+    return clone(base).fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **some)

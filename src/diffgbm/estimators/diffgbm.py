@@ -24,7 +24,8 @@ from diffgbm.estimators.base import DistributionalRegressor, sample_key
 from diffgbm.first_stage.catalogue import feature_names, subtracted_names
 from diffgbm.fitting.defaults import DEFAULTS
 from diffgbm.fitting.model import FittedModel
-from diffgbm.fitting.training import check_arguments, fit_model, out_of_bag_distributions
+from diffgbm.fitting.out_of_bag import out_of_bag_distributions
+from diffgbm.fitting.training import check_arguments, fit_model
 from diffgbm.persistence.arguments import read_arguments, write_arguments
 from diffgbm.persistence.store import Part, Reader, Writer
 from diffgbm.persistence.tables import check_steps
@@ -109,7 +110,8 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
     residualize_k_folds, residualize_repeats : int, default=5 and 1
         Folds of the cross-fitting, and how often it is repeated. The average of all models predicts better than the
         models a row was held out from. Two or more repetitions estimate by how much, and the residual scale is
-        corrected for it.
+        corrected for it. A scikit-learn splitter may give the folds; rows that it never holds out are left out of the
+        noise model, and a model file holds the default instead of it.
     first_stage_features : {features}, regressor, or a list of these, default=None
         Cross-fitted predictions that the noise model gets as additional columns. ``"mean"`` is the prediction that
         ``residualize`` subtracts, if it subtracts one; ``"cdf"`` estimates the conditional distribution function.
@@ -152,9 +154,14 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
     n_iterations_ : list of int
         Boosting rounds kept for each response.
     oob_distribution_ : PredictiveDistribution or JointDistribution
-        With several bags: distributions of the training rows (of positive weight), each from the bag that held it out.
+        With several bags: distributions of the training rows (of positive weight), each from the bag that held it out;
+        with ``time`` those of the last rows, from all bags.
+    oob_rows_ : ndarray of int
+        These rows.
     records_ : Records
         How the training rows repeat, as counts and a sentence; not stored in files.
+    division_ : Division
+        How the rows were divided, in sentences, with a hint if rows seem to depend on each other; not stored in files.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -188,7 +195,15 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         tags.non_deterministic = self.seed is None
         return tags
 
-    def fit(self, X: Any, y: Any, cat_idx: Sequence[int] | None = None, sample_weight: Any = None) -> DiffGBM:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        cat_idx: Sequence[int] | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        time: Any = None,
+    ) -> DiffGBM:
         """Fit p(y | x).
 
         Parameters
@@ -201,6 +216,13 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
             Categorical columns of an array.
         sample_weight : array-like of shape (n,), optional
             Weight of each row.
+        groups : array-like of shape (n,) or str, optional
+            What each row belongs to: a customer, a device, a patient. No split divides a group, so that out-of-bag
+            scores are those of new groups. The name of a column of ``X`` takes this column out of the features.
+        time : array-like of shape (n,) or str, optional
+            When each row was observed: numbers or dates. No split learns from the future: first-stage models are
+            cross-fitted in expanding windows, and the last rows are held out for early stopping. A column of ``X`` that
+            is named stays a feature. Rows need not be sorted.
 
         Returns
         -------
@@ -208,15 +230,16 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
             The fitted estimator.
         """
         params = self.get_params(deep=False)
-        model, training = fit_model(params, X, y, cat_idx, sample_weight, type(self).__name__)
+        model, training = fit_model(params, X, y, cat_idx, sample_weight, type(self).__name__, groups, time)
         self._with_model(model)
-        self.records_ = training.repetition
+        self.records_, self.division_ = training.repetition, training.division
         if self.n_bags > 1:
+            self.oob_rows_ = training.rows
             self.oob_distribution_ = out_of_bag_distributions(
                 model, training, self._sampler({}), n_threads(self.n_jobs)
             )
         elif hasattr(self, "oob_distribution_"):
-            del self.oob_distribution_
+            del self.oob_distribution_, self.oob_rows_
         return self
 
     @classmethod
@@ -236,8 +259,10 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
 
     def to_stored(self, writer: Writer) -> dict[str, Any]:
         """Return what a model file holds of this estimator: its arguments and its fitted model."""
-        arguments = write_arguments(self.get_params(deep=False), writer)
-        return {**arguments, "model": writer.put(getattr(self, "model_", None))}
+        params = self.get_params(deep=False)
+        if hasattr(self.residualize_k_folds, "split"):  # a file holds no splitter
+            params["residualize_k_folds"] = DEFAULTS["residualize_k_folds"]
+        return {**write_arguments(params, writer), "model": writer.put(getattr(self, "model_", None))}
 
     @classmethod
     def from_stored(cls, stored: Stored, reader: Reader) -> Part:

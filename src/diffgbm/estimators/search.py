@@ -47,7 +47,8 @@ class DiffGBMCV(DistributionalRegressor):
         Seconds of trials after which no further trial starts.
     cv : None, int, splitter or iterable of (train, test), default=None
         Held-out rows: one row in six (the paper's fold 0, if ``seed`` is 0), each of several shuffled folds in turn,
-        or the test rows of a splitter.
+        or the test rows of a splitter, which gets ``groups``. With ``time`` the last sixth, or each of several
+        windows.
     n_samples : int or None, default=100
         Samples that score each held-out row, as in the paper. ``None`` scores the predictive distribution without
         sampling error. It takes about twice the time to score, which is little compared with training.
@@ -134,7 +135,14 @@ class DiffGBMCV(DistributionalRegressor):
         return tags
 
     def fit(
-        self, X: Any, y: Any, cat_idx: Sequence[int] | None = None, sample_weight: Any = None, client: Any = None
+        self,
+        X: Any,
+        y: Any,
+        cat_idx: Sequence[int] | None = None,
+        sample_weight: Any = None,
+        client: Any = None,
+        groups: Any = None,
+        time: Any = None,
     ) -> DiffGBMCV:
         """Search, and fit all rows with the best arguments.
 
@@ -151,6 +159,9 @@ class DiffGBMCV(DistributionalRegressor):
         client : distributed.Client, optional
             A Dask cluster that runs as many trials at a time as it has workers. The same seed and number of workers
             give the same trials. The final model is fitted in this process.
+        groups, time : array-like of shape (n,) or str, optional
+            What each row belongs to, and when it was observed, as in ``DiffGBM.fit``. No group is on both sides of a
+            split, and no split learns from the future; every model gets them as well.
 
         Returns
         -------
@@ -165,7 +176,7 @@ class DiffGBMCV(DistributionalRegressor):
         name = f"diffgbm-{named}" if self.study_name is None and self.storage is not None else self.study_name
         with open_study(self.storage, name) as study:
             seed = settle_seed(study.optuna, self.seed)
-            objective = self.objective(X, y, cat_idx, sample_weight, seed=seed)
+            objective = self.objective(X, y, cat_idx, sample_weight, seed=seed, groups=groups, time=time)
             check_comparable(study.optuna, objective)
             with progress_bar(self.n_trials, "tune", self.verbose, "trial") as bar:
                 if client is None:
@@ -176,7 +187,7 @@ class DiffGBMCV(DistributionalRegressor):
         self.n_features_in_ = objective.X.shape[1]
         if self.refit:
             params = {"seed": seed, "n_jobs": self.n_jobs, **self.best_params_}
-            self.best_estimator_ = DiffGBM(**params).fit(X, y, cat_idx, sample_weight)
+            self.best_estimator_ = DiffGBM(**params).fit(X, y, cat_idx, sample_weight, groups, time)
             self._remember_columns()
         elif hasattr(self, "best_estimator_"):
             del self.best_estimator_
@@ -190,6 +201,8 @@ class DiffGBMCV(DistributionalRegressor):
         sample_weight: Any = None,
         *,
         seed: int | None = None,
+        groups: Any = None,
+        time: Any = None,
     ) -> Objective:
         """Return the objective of the search, a picklable function of an Optuna trial.
 
@@ -203,6 +216,8 @@ class DiffGBMCV(DistributionalRegressor):
             y,
             cat_idx,
             sample_weight,
+            groups,
+            time,
             cv=self.cv,
             space=self.space,
             fixed=self.estimator_params,

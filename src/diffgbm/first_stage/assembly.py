@@ -24,9 +24,18 @@ from typing import Any
 import numpy as np
 
 from diffgbm._util.errors import warn
-from diffgbm._util.types import Array
+from diffgbm._util.types import Array, Rows
 from diffgbm.data.moments import Moments, merged
-from diffgbm.first_stage.cross_fitting import Columns, CrossFitted, FirstStage, Predictor, Task, TrainingRows
+from diffgbm.first_stage.cross_fitting import (
+    Columns,
+    CrossFitted,
+    FirstStage,
+    Predictor,
+    Task,
+    TrainingRows,
+    known_rows,
+    with_values,
+)
 from diffgbm.first_stage.plan import Plan
 
 Memo = dict[int, Array]
@@ -63,6 +72,11 @@ class FirstStageValues:
     def residuals(self, y: Array) -> Array:
         """Return ``(y - location) / scale`` of standardised responses (n, d)."""
         return (y - self.location) / self.scale
+
+    def known(self, rows: Rows) -> Rows:
+        """Return those of ``rows`` that all first-stage models predict; by time, the first rows have no predictions."""
+        known = known_rows(np.hstack([self.features[rows], self.location[rows], self.scale[rows]]))
+        return rows if known is None else rows[known]
 
     @property
     def feature_columns(self) -> Array | None:
@@ -257,13 +271,17 @@ def residual_moments(rows: TrainingRows, residuals: Columns) -> ResidualMoments:
     """
     low, high = np.quantile(rows.sample(residuals), [0.01, 0.99], axis=0)
     inner = merged(rows.gather(rows.apply(_clipped_moments, residuals, low=low, high=high)))
-    plain = merged(rows.gather(rows.apply(Moments.of, residuals)))
+    plain = merged(rows.gather(rows.apply(_moments, residuals)))
     std = np.where(inner.std > 0.0, inner.std, plain.std)
     return ResidualMoments(plain.mean, np.where(std > 0.0, std, 1.0), plain.variance)
 
 
+def _moments(values: Array) -> Moments:
+    return Moments.of(with_values(values))
+
+
 def _clipped_moments(values: Array, low: Array, high: Array) -> Moments:
-    return Moments.of(np.clip(values, low, high))
+    return Moments.of(np.clip(with_values(values), low, high))
 
 
 def _log_magnitude(residuals: Array, least: Array) -> Array:

@@ -3,6 +3,11 @@ r"""Cross-fitting: every row is predicted by models that have not seen it.
 The rows are divided into folds, one model is fitted without each fold, and each predicts the fold it has not seen. New
 rows get the average of all models.
 
+If rows have an order in time, the folds are expanding windows, and each model is fitted to what is before its window.
+The rows of the first window have no model of the past: their predictions are NaN, and the noise model does not learn
+from them. New rows are predicted by one more model, which is fitted to all rows: the models of the early windows are
+out of date.
+
 References
 ----------
 .. [1] V. Chernozhukov, D. Chetverikov, M. Demirer, E. Duflo, C. Hansen, W. Newey, J. Robins (2018). Double/debiased
@@ -14,13 +19,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from diffgbm._util.types import Array, Integers
+from diffgbm._util.types import Array, Rows
 from diffgbm.data import splits
+from diffgbm.data.structure import INDEPENDENT, Structure
 from diffgbm.first_stage.dense import DenseTable
+
+Model = TypeVar("Model")
 
 Columns = Any
 """Numbers of all training rows: an array (n, k) in memory, one future for each partition on a cluster."""
@@ -43,8 +51,8 @@ class CrossFitted:
     predictor : Predictor
         For new rows.
     out_of_fold : ndarray of shape (n, k)
-        For each training row the average of the models that have not seen it, one for each repetition. On a cluster
-        one future for each partition.
+        For each training row the average of the models that have not seen it, one for each repetition; NaN for a row
+        that no fold holds out. On a cluster one future for each partition.
     gained : ndarray of shape (k,)
         Variance that ``predictor`` lacks and ``out_of_fold`` has, because it averages more models.
     """
@@ -129,35 +137,56 @@ class Task:
         Categorical columns of ``X``.
     weights : ndarray of shape (n,) or None
         Weight of each row.
-    k_folds, repeats : int
-        ``repeats`` divisions of the rows into ``k_folds``.
+    k_folds : int, splitter or iterable of (train, test)
+        Folds of the rows, each row in one at most.
+    repeats : int
+        Divisions of the rows into folds; one by time, or with a splitter.
     seed, n_jobs : int
         Seed and threads.
     tick : callable
         Called after each fit.
-    records : ndarray of shape (n,) or None
-        Labels of rows that no fold divides.
+    structure : Structure
+        Rows that no fold divides, and their order.
     """
 
     X: Array
     y: Array
     categorical: Sequence[int]
     weights: Array | None
-    k_folds: int
+    k_folds: Any
     repeats: int
     seed: int
     n_jobs: int
     tick: Callable[[], object] = lambda: None
-    records: Integers | None = None
+    structure: Structure = INDEPENDENT
 
     @cached_property
     def folds(self) -> list[list[splits.Split]]:
-        """For each repetition the pairs (rows to train on, rows held out)."""
-        return [splits.k_folds(self.n_rows, self._n_folds, self.seed + r, self.records) for r in range(self.repeats)]
+        """For each repetition the pairs (rows to train on, rows held out).
+
+        By time the last pair holds nothing out: its model predicts new rows.
+        """
+        folds = [self._folds(self.seed + r) for r in range(self.repeats)]
+        return [[*folds[0], (np.arange(self.n_rows), np.arange(0))]] if self.is_ordered else folds
+
+    def _folds(self, seed: int) -> list[splits.Split]:
+        if not isinstance(self.k_folds, (int, np.integer)):
+            return single_folds(self.k_folds, self.X, self.y[:, 0], self.structure)
+        return splits.k_folds(self.n_rows, min(int(self.k_folds), self.n_rows), seed, self.structure)
 
     @property
-    def _n_folds(self) -> int:
-        return min(self.k_folds, self.n_rows if self.records is None else splits.count_records(self.records))
+    def is_ordered(self) -> bool:
+        """Whether the rows have an order in time."""
+        return self.structure.order is not None
+
+    @property
+    def held_out(self) -> Rows:
+        """Rows that some fold of the first repetition holds out, in order."""
+        return np.unique(np.concatenate([held_out for _, held_out in self.folds[0]]))
+
+    def predicting(self, models: Sequence[Model]) -> Sequence[Model]:
+        """Return those of the models of all folds that predict new rows: all, or by time the last one."""
+        return models[-1:] if self.is_ordered else models
 
     @cached_property
     def dense(self) -> tuple[DenseTable, Array]:
@@ -168,7 +197,7 @@ class Task:
     @property
     def n_models(self) -> int:
         """Models of one response: one for each fold of each repetition."""
-        return self.repeats * self._n_folds
+        return sum(map(len, self.folds))
 
     @property
     def n_rows(self) -> int:
@@ -186,8 +215,19 @@ class Task:
         return self.y.shape[1]
 
     def cross_fit(self, stage: FirstStage, targets: Array) -> CrossFitted:
-        """Fit a first-stage model to ``targets`` (n, d) instead of the responses."""
-        return stage.cross_fit(self if targets is self.y else replace(self, y=targets))
+        """Fit a first-stage model to ``targets`` (n, d) instead of the responses; rows without one are left out."""
+        known = known_rows(targets)
+        if known is None:
+            return stage.cross_fit(self if targets is self.y else replace(self, y=targets))
+        fitted = stage.cross_fit(replace(self.part(known), y=targets[known]))
+        out_of_fold = np.full((self.n_rows, fitted.out_of_fold.shape[1]), np.nan)
+        out_of_fold[known] = fitted.out_of_fold
+        return replace(fitted, out_of_fold=out_of_fold)
+
+    def part(self, rows: Rows) -> Task:
+        """Return the task of some rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, X=self.X[rows], y=self.y[rows], weights=weights, structure=self.structure.part(rows))
 
     def apply(self, function: Callable[..., Any], *columns: Any, **common: Any) -> Any:
         """Apply a function to columns of all rows."""
@@ -198,8 +238,30 @@ class Task:
         return [columns]
 
     def sample(self, columns: Array) -> Array:
-        """Return all rows."""
-        return columns
+        """Return all rows that have values."""
+        return with_values(columns)
+
+
+def single_folds(cv: Any, X: Array, y: Array, structure: Structure) -> list[splits.Split]:
+    """Return the folds of a splitter, or of pairs of row numbers, that holds out each row once at most."""
+    name = "residualize_k_folds"
+    folds = splits.cross_validation_splits(cv, X, y, 0, structure, name)
+    splits.check_splits(folds, structure, name)
+    if np.bincount(np.concatenate([held_out for _, held_out in folds]), minlength=len(X)).max() > 1:
+        raise ValueError(f"{name} must hold out each row once at most; {cv!r} holds some out several times.")
+    return list(folds)
+
+
+def known_rows(values: Array) -> Rows | None:
+    """Return the rows of values (n, k) that are all known; ``None`` if these are all rows."""
+    known = ~np.isnan(values).any(axis=1)
+    return None if known.all() else np.flatnonzero(known)
+
+
+def with_values(values: Array) -> Array:
+    """Return the rows of values (n, k) without NaN."""
+    known = known_rows(values)
+    return values if known is None else values[known]
 
 
 def combine(rows: TrainingRows, clean: Columns) -> tuple[Columns, Array]:

@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
 from diffgbm._util.types import Array, Integers
-from diffgbm.data.splits import part_of_records, subsample
+from diffgbm.data.splits import subsample
 from diffgbm.first_stage.cross_fitting import CrossFitted, Task
 from diffgbm.first_stage.dense import DenseTable
 
@@ -88,13 +88,29 @@ class GaussianProcessMean:
 
     def n_fits(self, task: Task) -> int:
         """How often ``task.tick`` will be called."""
-        return 1
+        return task.n_models if task.is_ordered else 1
 
     def cross_fit(self, task: Task) -> CrossFitted:
-        """Fit one process for each response; its predictions of training rows are leave-one-out."""
+        """Fit one process for each response; its predictions of training rows are leave-one-out.
+
+        By time there is one process for each window, fitted to what is before it.
+        """
+        if not task.is_ordered:
+            fitted, clean = self._fit(task)
+            task.tick()
+            return CrossFitted(fitted, clean, np.zeros(task.y.shape[1]))
+        clean = np.full_like(task.y, np.nan)
+        for train, held_out in task.folds[0]:
+            fitted, _ = self._fit(task.part(train))
+            clean[held_out] = fitted(task.X[held_out])
+            task.tick()
+        return CrossFitted(fitted, clean, np.zeros(task.y.shape[1]))
+
+    def _fit(self, task: Task) -> tuple[GaussianProcess, Array]:
+        """Fit one process for each response to all rows; return it with the leave-one-out predictions (n, d)."""
         dense, rows = task.dense
-        seen, rest = subsample(len(rows), self.max_rows, task.seed, ordered=False, records=task.records)
-        records = part_of_records(task.records, seen)
+        seen, rest = subsample(len(rows), self.max_rows, task.seed, ordered=False, structure=task.structure)
+        records = task.structure.part(seen).labels
         # rows of one record would make the noise look small: one of each is enough for the length scales
         one_each = np.arange(len(seen)) if records is None else np.unique(records, return_index=True)[1]
         some = one_each[: self.rows_for_lengths]
@@ -113,8 +129,7 @@ class GaussianProcessMean:
         fitted = GaussianProcess(dense, self.kernel, points, np.array(lengths), np.array(alphas), np.array(offsets))
         if len(rest):
             clean[rest] = fitted(task.X[rest])
-        task.tick()
-        return CrossFitted(fitted, clean, np.zeros(task.y.shape[1]))
+        return fitted, clean
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class ExtraTreesMean:
 def cross_fit_trees(task: Task, outputs: Array, n_trees: int, min_samples_leaf: int) -> CrossFitted:
     """Cross-fit forests on several outputs (n, k) at once."""
     dense, rows = task.dense
-    clean = np.empty((task.repeats, *outputs.shape))
+    clean = np.full((task.repeats, *outputs.shape), np.nan)
     parts: list[LeafForest] = []
     for r, folds in enumerate(task.folds):
         for train, held_out in folds:
@@ -102,7 +102,7 @@ def cross_fit_trees(task: Task, outputs: Array, n_trees: int, min_samples_leaf: 
             parts.append(part)
             task.tick()
     average, gained = combine(task, clean)
-    return CrossFitted(joined(parts), average, gained)
+    return CrossFitted(joined(task.predicting(parts)), average, gained)
 
 
 def grown_trees(

@@ -18,7 +18,7 @@ import numpy as np
 
 from diffgbm._util.types import Array, Rows
 from diffgbm.data.blocks import BlockDataset, MatrixSequence, is_large_map, map_rows
-from diffgbm.data.splits import holdout, part_of_records
+from diffgbm.data.splits import can_hold_out, holdout
 from diffgbm.engine import TreeSum
 from diffgbm.engine.forest import CannotCollapse
 from diffgbm.engine.stored import AnyBooster
@@ -71,23 +71,23 @@ class LightGBMMean:
         """Fit one model for each fold and response."""
         params, rounds, patience = first_stage_params(self.params, task.seed, task.n_jobs)
         data = binned(task, params)
-        clean = np.empty((task.repeats, *task.y.shape))
+        clean = np.full((task.repeats, *task.y.shape), np.nan)
         models: list[list[lgb.Booster]] = [[] for _ in range(task.y.shape[1])]
         for r, folds in enumerate(task.folds):
             for train, held_out in folds:
                 fitted, stop = train, None
-                if patience:
-                    records = part_of_records(task.records, train)
-                    fitted, stop = (train[part] for part in holdout(len(train), 0.1, task.seed, records))
+                if patience and can_hold_out(part := task.structure.part(train), len(train)):
+                    fitted, stop = (train[rows] for rows in holdout(len(train), 0.1, task.seed, part))
                 for j in range(task.y.shape[1]):
                     valid = None if stop is None else subset(task, data, stop, j)
                     booster = _train(params, subset(task, data, fitted, j), rounds, valid, patience)
                     predict: Callable[[Array], Any] = partial(booster.predict, num_threads=task.n_jobs)
-                    clean[r, held_out, j] = map_rows(predict, task.X, held_out)
+                    if len(held_out):
+                        clean[r, held_out, j] = map_rows(predict, task.X, held_out)
                     models[j].append(booster)
                 task.tick()
         average, gained = combine(task, clean)
-        return CrossFitted(BoosterAverage(tuple(map(tuple, models))), average, gained)
+        return CrossFitted(BoosterAverage(tuple(tuple(task.predicting(folds)) for folds in models)), average, gained)
 
 
 def binned(task: Task, params: dict[str, Any]) -> lgb.Dataset:

@@ -74,7 +74,7 @@ class AnyRegressor:
             weights = {"sample_weight": task.weights[train]} if weighted and task.weights is not None else {}
             return seeded(self.regressor, seed).fit(rows[train], task.y[train, j], **weights)
 
-        clean = np.empty((task.repeats, *task.y.shape))
+        clean = np.full((task.repeats, *task.y.shape), np.nan)
         jobs = [(r, train, out) for r, folds in enumerate(task.folds) for train, out in folds]
         models: list[tuple[Any, ...]] = []
         for j in range(task.y.shape[1]):
@@ -83,8 +83,9 @@ class AnyRegressor:
                 delayed(fit)(train, j, task.seed + i) for i, (_, train, _) in enumerate(jobs)
             )
             for model, (r, _, held_out) in zip(fitted, jobs, strict=True):
-                clean[r, held_out, j] = _predict(model, rows[held_out])
-            models.append(tuple(fitted))
+                if len(held_out):
+                    clean[r, held_out, j] = _predict(model, rows[held_out])
+            models.append(tuple(task.predicting(fitted)))
         for _ in jobs:
             task.tick()
         average, gained = combine(task, clean)

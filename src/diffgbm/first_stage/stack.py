@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from diffgbm._util.types import Array
-from diffgbm.first_stage.cross_fitting import CrossFitted, FirstStage, Predictor, Task
+from diffgbm.first_stage.cross_fitting import CrossFitted, FirstStage, Predictor, Task, known_rows
 
 LEAST = 0.02
 """Members of a smaller share of the weight are left out: they cost time and change little."""
@@ -78,7 +78,12 @@ def combined(fitted: Sequence[CrossFitted], y: Array, row_weights: Array | None 
 
 
 def sparse_weights(columns: Array, y: Array) -> Array:
-    """Non-negative least squares of ``y`` (n,) on columns (n, k), refitted without members of little weight."""
+    """Non-negative least squares of ``y`` (n,) on columns (n, k), refitted without members of little weight.
+
+    Rows that a member does not predict are left out.
+    """
+    if (known := known_rows(columns)) is not None:
+        columns, y = columns[known], y[known]
     weights, _ = nnls(columns, y)
     kept = weights >= LEAST * max(weights.sum(), 1e-12)
     out = np.zeros_like(weights)

@@ -30,7 +30,7 @@ from diffgbm.distributions import PredictiveDistribution
 from diffgbm.distributions.support import Support
 from diffgbm.engine import normals
 from diffgbm.first_stage import Task
-from diffgbm.first_stage.cross_fitting import Predictor
+from diffgbm.first_stage.cross_fitting import Predictor, known_rows
 from diffgbm.first_stage.lightgbm_mean import BoosterAverage, binned, regression_params, subset
 
 MIN_SHARE = 0.05
@@ -182,7 +182,7 @@ def _classified(task: Task, seconds: float) -> tuple[Predictor, Array]:
     leaves = int(np.clip(task.n_rows // ROWS_PER_LEAF, LEAST_LEAVES, MOST_LEAVES))
     params = {**regression_params(task.seed, task.n_jobs), **CLASSIFIER, "num_leaves": leaves}
     data, (folds,) = binned(task, params), task.folds
-    models, out_of_fold = [], np.empty_like(task.y)
+    models, out_of_fold = [], np.full_like(task.y, np.nan)
     for j in range(task.n_responses):
         share = seconds / (len(folds) * task.n_responses)
         boosters = [_boosted(params, subset(task, data, train, j), share) for train, _ in folds]
@@ -193,7 +193,7 @@ def _classified(task: Task, seconds: float) -> tuple[Predictor, Array]:
         }
         best = min(predicted, key=lambda rounds: log_loss(task.y[:, j], predicted[rounds], task.weights))
         out_of_fold[:, j] = predicted[best]
-        models.append(tuple(_first_rounds(booster, best) for booster in boosters))
+        models.append(tuple(_first_rounds(booster, best) for booster in task.predicting(boosters)))
     return BoosterAverage(tuple(models)), out_of_fold
 
 
@@ -210,8 +210,10 @@ def _boosted(params: dict[str, Any], data: lgb.Dataset, seconds: float) -> lgb.B
 
 def _held_out(task: Task, folds: Sequence[Split], boosters: Sequence[lgb.Booster], rounds: int) -> Array:
     """Out-of-fold probabilities (n,) after so many rounds."""
-    out = np.empty(task.n_rows)
+    out = np.full(task.n_rows, np.nan)
     for (_, rows), booster in zip(folds, boosters, strict=True):
+        if len(rows) == 0:
+            continue
         predict: Callable[[Array], Any] = partial(booster.predict, num_iteration=rounds, num_threads=task.n_jobs)
         out[rows] = map_rows(predict, task.X, rows)
     return out
@@ -222,7 +224,12 @@ def _first_rounds(booster: lgb.Booster, rounds: int) -> lgb.Booster:
 
 
 def log_loss(hit: Array, p: Array, weights: Array | None) -> float:
-    r"""Mean of :math:`-\log p` where ``hit`` (n,) is 1, of :math:`-\log(1 - p)` where it is 0."""
+    r"""Mean of :math:`-\log p` where ``hit`` (n,) is 1, of :math:`-\log(1 - p)` where it is 0.
+
+    Rows of unknown probability are left out.
+    """
+    if (known := known_rows(p[:, None])) is not None:
+        hit, p, weights = hit[known], p[known], None if weights is None else weights[known]
     p = np.clip(p, SMALLEST, 1.0 - SMALLEST)
     return float(np.average(-np.log(np.where(hit > 0.0, p, 1.0 - p)), weights=weights))
 

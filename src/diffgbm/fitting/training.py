@@ -11,23 +11,25 @@ import numpy as np
 from diffgbm._util.errors import check_count, known
 from diffgbm._util.parallel import n_threads, one_blas_thread
 from diffgbm._util.progress import StatusLine
-from diffgbm._util.types import Array, Integers, Rows
+from diffgbm._util.types import Array, Rows
+from diffgbm.data.division import NOT_DIVIDED, Division, divided_rows
 from diffgbm.data.features import FeatureTable
-from diffgbm.data.records import REPEATS, Records, find_records
+from diffgbm.data.records import REPEATS, Records, find_records, given_records
 from diffgbm.data.response import ResponseTable, read_response
-from diffgbm.data.splits import bag_splits, part_of_records
+from diffgbm.data.splits import Split, bag_splits
+from diffgbm.data.structure import INDEPENDENT, GivenStructure, Structure, check_groups, read_structure
 from diffgbm.data.weights import read_weights
 from diffgbm.diffusion.recipe import Recipe, resolve
-from diffgbm.diffusion.sampler import Sampler
-from diffgbm.distributions import Distribution, PredictiveDistribution
 from diffgbm.engine.factory import Kind, Mix
-from diffgbm.first_stage import FirstStageValues, Task, fit_first_stage, n_fits, plan_first_stage
+from diffgbm.first_stage import FirstStageValues, Plan, Task, fit_first_stage, n_fits, plan_first_stage
+from diffgbm.first_stage.cross_fitting import with_values
 from diffgbm.first_stage.lightgbm_mean import regression_params
 from diffgbm.fitting.atoms import AtomFit, atom_values, fit_atoms
 from diffgbm.fitting.bags import ORDERED, Bag, Tick, train_bag
 from diffgbm.fitting.fit_progress import FitProgress
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.noise_table import NoiseTable
+from diffgbm.fitting.out_of_bag import Training
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,10 @@ class TrainingTable:
         Responses as the user gave them, to the last bit.
     repetition : Records
         How the rows repeat.
-    records : ndarray of shape (n,) or None
-        Labels of rows that stay together in every split.
+    structure : Structure
+        Rows that stay together in every split, and their order.
+    division : Division
+        How rows are divided, in words.
     copies : ndarray of shape (m,) or None
         For each of the user's ``m`` rows of positive weight its row here: copies of a row are one row with their
         weight.
@@ -62,15 +66,15 @@ class TrainingTable:
     weights: Array | None
     observed: Array
     repetition: Records
-    records: Integers | None = None
+    structure: Structure = INDEPENDENT
     copies: Rows | None = None
+    division: Division = NOT_DIVIDED
 
     def part(self, rows: Rows) -> TrainingTable:
         """Return some of the rows, read as the whole table was."""
         weights = None if self.weights is None else self.weights[rows]
-        records = part_of_records(self.records, rows)
-        observed = self.observed[rows]
-        return replace(self, X=self.X[rows], y=self.y[rows], weights=weights, observed=observed, records=records)
+        structure, observed = self.structure.part(rows), self.observed[rows]
+        return replace(self, X=self.X[rows], y=self.y[rows], weights=weights, observed=observed, structure=structure)
 
     def continuous(self, rest: Rows) -> TrainingTable:
         """Return the rows ``rest``, those of a continuous part, with their response standardised anew."""
@@ -85,27 +89,50 @@ class TrainingTable:
 
 
 def read_table(
-    X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any, owner: str, repeats: str = "auto"
+    X: Any,
+    y: Any,
+    cat_idx: Sequence[int] | None,
+    sample_weight: Any,
+    owner: str,
+    repeats: str = "auto",
+    groups: Any = None,
+    time: Any = None,
 ) -> TrainingTable:
     """Read the user's table; ``owner`` is the estimator's name for messages, ``repeats`` its argument."""
+    X, given = read_structure(X, groups, time)
     features, matrix = FeatureTable.learn(X, cat_idx, owner)
+    if given.group_column is not None:
+        features = replace(features, ignored=(given.group_column,))
     weights = None if sample_weight is None else read_weights(sample_weight, matrix)
     response, standard = ResponseTable.learn(y, weights, len(matrix))
     observed = read_response(y)[1].reshape(standard.shape)
     if weights is not None and not np.all(weights > 0.0):  # rows of no weight are left out
         counted = weights > 0.0
         matrix, standard, weights, observed = matrix[counted], standard[counted], weights[counted], observed[counted]
+        given = given.part(counted)
     if len(matrix) < 2:
         raise ValueError(f"{owner} needs at least 2 rows of positive weight; got n_samples={len(matrix)}.")
-    found = find_records(matrix, observed, repeats)
-    table = TrainingTable(features, response, matrix, standard, weights, observed, found, found.labels)
+    found = _records(matrix, observed, repeats, given)
+    structure = Structure(found.labels, given.order)
+    division = divided_rows(matrix, observed, found, given)
+    table = TrainingTable(features, response, matrix, standard, weights, observed, found, structure, division=division)
     return _without_copies(table) if found.are_copies else table
+
+
+def _records(matrix: Array, observed: Array, repeats: str, given: GivenStructure) -> Records:
+    """Find out how rows repeat; groups of the caller decide it, and an observation at another time is another one."""
+    if given.labels is not None:
+        return given_records(matrix, given.labels)
+    if given.order is not None and repeats == "auto":
+        return find_records(np.column_stack([matrix, given.order]), observed, repeats)
+    return find_records(matrix, observed, repeats)
 
 
 def _without_copies(table: TrainingTable) -> TrainingTable:
     """Keep one row of each record, with the weight of all; a table stacked on itself becomes the table."""
-    assert table.records is not None
-    _, first, inverse = np.unique(table.records, return_index=True, return_inverse=True)
+    labels = table.structure.labels
+    assert labels is not None
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     # in the order of the first copies, so that a stacked table is divided as the table itself is
     order = np.argsort(first, kind="stable")
     copies = np.empty_like(order)
@@ -114,17 +141,38 @@ def _without_copies(table: TrainingTable) -> TrainingTable:
     weights: Array | None = np.bincount(copies, weights=table.weights).astype(np.float64)
     if table.weights is None and weights is not None and weights.min() == weights.max():
         weights = None
-    part = replace(table, weights=None, records=None).part(first[order])
+    part = replace(table, weights=None, structure=Structure(None, table.structure.order)).part(first[order])
     return replace(part, weights=weights, copies=copies)
 
 
 @one_blas_thread()
 def fit_model(
-    params: Mapping[str, Any], X: Any, y: Any, cat_idx: Sequence[int] | None, sample_weight: Any, owner: str
+    params: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    cat_idx: Sequence[int] | None,
+    sample_weight: Any,
+    owner: str,
+    groups: Any = None,
+    time: Any = None,
 ) -> tuple[FittedModel, Training]:
     """Fit everything; ``params`` are the estimator's arguments, ``owner`` its name for messages."""
     check_arguments(params)
-    return fit_table(params, read_table(X, y, cat_idx, sample_weight, owner, params["repeats"]))
+    table = read_table(X, y, cat_idx, sample_weight, owner, params["repeats"], groups, time)
+    if table.repetition.kind == "groups":
+        _check_folds(params, table.structure)
+    return fit_table(params, table)
+
+
+def _check_folds(params: Mapping[str, Any], structure: Structure) -> None:
+    """Raise if the arguments ask for more folds or bags than there are groups."""
+    folds = params["residualize_k_folds"]
+    first_stage = plan_first_stage(params["residualize"], params["first_stage_features"], None) != Plan(None, None, ())
+    if first_stage and isinstance(folds, (int, np.integer)):
+        check_groups(structure.labels, int(folds), "residualize_k_folds")
+    check_groups(structure.labels, params["n_bags"], "n_bags")
+    if params["early_stopping_rounds"] is not None:
+        check_groups(structure.labels, 2, "early_stopping_rounds")
 
 
 def fit_table(params: Mapping[str, Any], whole: TrainingTable) -> tuple[FittedModel, Training]:
@@ -142,10 +190,10 @@ def fit_table(params: Mapping[str, Any], whole: TrainingTable) -> tuple[FittedMo
         table.features.categorical,
         table.weights,
         params["residualize_k_folds"],
-        params["residualize_repeats"],
+        repeats_of(params["residualize_k_folds"], params["residualize_repeats"], table.structure),
         seed_integer(seeds[0]),
         threads,
-        records=table.records,
+        structure=table.structure,
     )
     n_boosters = params["n_bags"] * table.y.shape[1]
     with StatusLine("fit", params["verbose"]) as line:
@@ -158,8 +206,9 @@ def fit_table(params: Mapping[str, Any], whole: TrainingTable) -> tuple[FittedMo
             first_stage, stage_values = fit_first_stage(task, replace(plan, subtracted=None, scaled=None))
         noise_table = NoiseTable.of(table.X, table.y, table.weights, table.features.categorical, stage_values)
         if params["sde_initialize_from_data"]:
-            recipe = recipe.fitted_to(noise_table.residuals)
-        bags = train_bags(params, noise_table, recipe, seeds[1:], threads, progress.tick, table.records)
+            recipe = recipe.fitted_to(with_values(noise_table.residuals))
+        splits = noise_splits(params, table, stage_values, seed_integer(seeds[1]))
+        bags = train_bags(params, noise_table, recipe, seeds[2:], threads, progress.tick, splits)
     model = FittedModel(
         table.features,
         table.response,
@@ -172,7 +221,18 @@ def fit_table(params: Mapping[str, Any], whole: TrainingTable) -> tuple[FittedMo
         None if atom_fit is None else atom_fit.atoms,
     )
     held_out = tuple(bag.held_out for bag in bags)
-    return model, Training(table.X, stage_values, held_out, table.repetition, table.copies, whole.X, atom_fit)
+    training = Training(
+        table.X,
+        stage_values,
+        held_out,
+        table.repetition,
+        table.copies,
+        whole.X,
+        atom_fit,
+        whole.division,
+        whole.structure.order,
+    )
+    return model, training
 
 
 def _helps(stage_values: FirstStageValues, table: TrainingTable) -> bool:
@@ -183,7 +243,9 @@ def _helps(stage_values: FirstStageValues, table: TrainingTable) -> bool:
     """
     spread = table.y - np.average(table.y, axis=0, weights=table.weights)
     errors = table.y - stage_values.location
-    return bool(np.average(errors**2 - spread**2, axis=0, weights=table.weights).sum() < 0.0)
+    rows = stage_values.known(np.arange(len(errors)))
+    weights = None if table.weights is None else table.weights[rows]
+    return bool(np.average(errors[rows] ** 2 - spread[rows] ** 2, axis=0, weights=weights).sum() < 0.0)
 
 
 def fitted_atoms(
@@ -198,70 +260,45 @@ def fitted_atoms(
     rest = np.sum(~np.isin(table.observed[:, 0], values))
     if len(values) and rest < 2:
         raise ValueError(f"atoms must leave at least 2 rows for the continuous part; {atoms!r} leave {rest}.")
-    task = Task(table.X, table.y, table.features.categorical, table.weights, 2, 1, seed, threads, records=table.records)
+    task = Task(
+        table.X, table.y, table.features.categorical, table.weights, 2, 1, seed, threads, structure=table.structure
+    )
     return fit_atoms(task, table.observed[:, 0], values, seconds) if len(values) else None
 
 
-@dataclass(frozen=True)
-class Training:
-    """The training rows after fitting.
+def noise_splits(
+    params: Mapping[str, Any], table: TrainingTable, stage_values: FirstStageValues, seed: int
+) -> list[Split]:
+    """Return the rows that each bag learns from, and those it holds out.
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, p)
-        Encoded rows of positive weight.
-    stage_values : FirstStageValues
-        Out-of-fold values of the first-stage models.
-    held_out : tuple of ndarray of int
-        The rows that each bag has not learned from.
-    repetition : Records
-        How the rows repeat.
-    copies : ndarray of shape (m,) or None
-        For each of the user's ``m`` rows of positive weight its row in ``X``.
-    whole : ndarray of shape (n', p)
-        The rows together with those at atoms.
-    atom_fit : AtomFit or None
-        Atoms; ``X`` are the rows of the continuous part then.
+    Rows without first-stage values are in neither part: by time, the first rows have no model of their past.
     """
-
-    X: Array
-    stage_values: FirstStageValues
-    held_out: tuple[Rows, ...]
-    repetition: Records
-    copies: Rows | None
-    whole: Array
-    atom_fit: AtomFit | None = None
-
-
-OOB_POINTS = 100
-"""Points of an out-of-bag distribution: 800 bytes a row."""
+    parts = bag_splits(
+        len(table.X),
+        params["n_bags"],
+        params["eval_percent"],
+        seed,
+        params["early_stopping_rounds"] is not None,
+        table.X.size > ORDERED,
+        table.structure,
+    )
+    return known_splits(parts, stage_values)
 
 
-def out_of_bag_distributions(model: FittedModel, training: Training, sampler: Sampler, threads: int) -> Distribution:
-    """Predictive distributions of the training rows, each from the bag that has not seen it."""
-    points = np.empty((len(training.X), OOB_POINTS, model.n_responses))
-    for bag, rows in zip(model.bags, training.held_out, strict=True):
-        alone = replace(model, bags=(bag,))
-        stage_values = training.stage_values[rows]
-        points[rows] = alone.points(training.X[rows], sampler, OOB_POINTS, threads, stage_values=stage_values)
-    if training.atom_fit is not None:
-        points = _with_atoms(model, training, training.atom_fit, points, sampler, threads)
-    points = points if training.copies is None else points[training.copies]
-    distribution = model.distributions_of(points)
-    if model.atoms is None or not isinstance(distribution, PredictiveDistribution):
-        return distribution
-    return replace(distribution, support=model.atoms.support)
+def known_splits(parts: Sequence[Split], stage_values: FirstStageValues) -> list[Split]:
+    """Leave rows without first-stage values out of splits; raise if nothing is left to learn from."""
+    known = [(stage_values.known(train), stage_values.known(held_out)) for train, held_out in parts]
+    if any(len(train) == 0 for train, _ in known):
+        raise ValueError(
+            "time has too few different values: first-stage models take the first ones, and no earlier row is left for "
+            "the noise model. Give times in smaller units, or set residualize='off'."
+        )
+    return known
 
 
-def _with_atoms(
-    model: FittedModel, training: Training, fit: AtomFit, points: Array, sampler: Sampler, threads: int
-) -> Array:
-    """Mix out-of-bag points of the continuous part with the atoms; no bag has seen the rows at atoms."""
-    everywhere = np.empty((len(training.whole), OOB_POINTS))
-    others = np.setdiff1d(np.arange(len(everywhere)), fit.rest)
-    everywhere[fit.rest] = points[:, :, 0]
-    everywhere[others] = model.points(training.whole[others], sampler, OOB_POINTS, threads)[:, :, 0]
-    return fit.atoms.mixed(everywhere, fit.out_of_fold)[:, :, None]
+def repeats_of(folds: Any, repeats: int, structure: Structure) -> int:
+    """Return how often cross-fitting is repeated: once by time, and once with the folds of a splitter."""
+    return repeats if structure.order is None and isinstance(folds, (int, np.integer)) else 1
 
 
 def train_bags(
@@ -271,21 +308,12 @@ def train_bags(
     seeds: Sequence[np.random.SeedSequence],
     threads: int,
     tick: Tick,
-    records: Integers | None = None,
+    parts: Sequence[Split],
 ) -> list[Bag]:
-    """Train the bags; ``seeds`` are those of the split, the two draws of noise and LightGBM."""
-    n_bags = params["n_bags"]
-    parts = bag_splits(
-        len(table.X),
-        n_bags,
-        params["eval_percent"],
-        seed_integer(seeds[0]),
-        params["early_stopping_rounds"] is not None,
-        table.X.size > ORDERED,
-        records,
-    )
+    """Train one bag for each split; ``seeds`` are those of the two draws of noise and LightGBM."""
     # one bag uses the seeds themselves, several those spawned from them
-    per_bag = [seeds[1:]] if n_bags == 1 else list(zip(*(seed.spawn(len(parts)) for seed in seeds[1:]), strict=True))
+    several = params["n_bags"] > 1
+    per_bag = list(zip(*(seed.spawn(len(parts)) for seed in seeds), strict=True)) if several else [seeds]
     return [
         train_bag(
             table,
@@ -339,7 +367,8 @@ def check_arguments(params: Mapping[str, Any]) -> None:
     known("bag_mix", params["bag_mix"], get_args(Mix))
     known("repeats", params["repeats"], REPEATS)
     for name, low in _COUNTS.items():
-        check_count(name, params[name], low)
+        if not (name == "residualize_k_folds" and hasattr(params[name], "split")):
+            check_count(name, params[name], low)
     for name in ("learning_rate", "subsample", "eval_percent"):
         value = params[name]
         most = np.inf if name == "learning_rate" else 1.0

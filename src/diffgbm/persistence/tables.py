@@ -25,8 +25,11 @@ def write_features(features: FeatureTable) -> dict[str, Any]:
         if isinstance(level, tuple):  # JSON would make it a list
             raise TypeError(f"column {j} has the category {level!r}; a model file holds numbers and text.")
     table = {"n_features": features.n_features, "names": features.names, "levels": features.levels}
-    columns = write_columns(features)
-    return plain(table if columns is None else {**table, "columns": columns}, "features")
+    if columns := write_columns(features):
+        table["columns"] = columns
+    if features.ignored:
+        table["ignored"] = features.ignored
+    return plain(table, "features")
 
 
 def read_features(stored: Stored) -> FeatureTable:
@@ -37,7 +40,8 @@ def read_features(stored: Stored) -> FeatureTable:
     levels = [
         None if column is None else _levels(column) for column in list_of(stored, "levels", (list, type(None)), n)
     ]
-    return FeatureTable(names_of(stored, n), read_columns(stored, levels))
+    ignored = tuple(list_of(stored, "ignored", str)) if "ignored" in stored else ()
+    return FeatureTable(names_of(stored, n), read_columns(stored, levels), ignored)
 
 
 def _levels(column: list[Any]) -> tuple[Any, ...]:

@@ -20,7 +20,8 @@ from diffgbm._util.types import Array
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.records import find_records
 from diffgbm.data.response import ResponseTable, read_response
-from diffgbm.data.splits import PAPER_FOLDS, Split, cross_validation_splits
+from diffgbm.data.splits import PAPER_FOLDS, Split, check_splits, cross_validation_splits
+from diffgbm.data.structure import NOTHING_GIVEN, GivenStructure, Structure, check_groups, read_structure
 from diffgbm.metrics.scores import crps
 from diffgbm.tuning.search_spaces import ALIASES, CORNERS, SPACES, Params, Space, Trial, space_names
 
@@ -32,7 +33,15 @@ class Regressor(Protocol):
         """Return the arguments."""
         ...
 
-    def fit(self, X: Any, y: Any, cat_idx: Sequence[int] | None = ..., sample_weight: Any = ...) -> Any:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        cat_idx: Sequence[int] | None = ...,
+        sample_weight: Any = ...,
+        groups: Any = ...,
+        time: Any = ...,
+    ) -> Any:
         """Learn p(y | x)."""
         ...
 
@@ -93,6 +102,8 @@ class Objective:
         Samples for each row; ``None`` scores the predictive distribution itself.
     seed, n_jobs : int
         Seed and threads of each estimator.
+    given : GivenStructure
+        Groups and times of the rows, which each estimator gets as well.
     """
 
     estimator: Callable[..., Regressor]
@@ -107,6 +118,7 @@ class Objective:
     n_samples: int | None
     seed: int
     n_jobs: int | None
+    given: GivenStructure = NOTHING_GIVEN
 
     def __call__(self, trial: Any) -> float:
         """Score the choices of an Optuna trial and record the score of each split."""
@@ -140,7 +152,8 @@ class Objective:
         seeds = np.random.SeedSequence([self.seed, k]).generate_state(2) >> 1
         model = self.estimator(**{"seed": int(seeds[0]), "n_jobs": self.n_jobs, **params, "verbose": 0})
         weights = None if self.weights is None else self.weights[train]
-        model.fit(self.X[train], self.y[train], list(self.categorical), weights)
+        part = self.given.part(train)
+        model.fit(self.X[train], self.y[train], list(self.categorical), weights, *several_of(part))
         if self.n_samples is None:
             values = np.asarray(model.crps(self.X[test], self.y[test]))
         else:
@@ -155,6 +168,8 @@ def make_objective(
     y: Any,
     cat_idx: Sequence[int] | None,
     sample_weight: Any,
+    groups: Any = None,
+    time: Any = None,
     *,
     cv: Any,
     space: str | Space,
@@ -170,6 +185,9 @@ def make_objective(
     fixed = {known("estimator_params", name, arguments): value for name, value in (fixed or {}).items()}
     if n_samples is not None:
         check_count("n_samples", n_samples, 2)
+    X, given = read_structure(X, groups, time)
+    if isinstance(cv, (int, np.integer)):
+        check_groups(given.labels, int(cv), "cv")
     features, matrix = FeatureTable.learn(X, cat_idx, owner)
     weights = None
     if sample_weight is not None:
@@ -180,7 +198,11 @@ def make_objective(
     several = len(response.scale) > 1
     observed = read_response(y)[1]
     repeats = fixed.get("repeats", arguments["repeats"])
-    records = find_records(matrix, observed.reshape(len(matrix), -1), repeats).labels
+    structure = Structure(given.labels, given.order)
+    if given.labels is None and given.order is None:
+        structure = Structure(find_records(matrix, observed.reshape(len(matrix), -1), repeats).labels)
+    splits = cross_validation_splits(cv, matrix, y, seed, structure)
+    check_splits(splits, Structure(given.labels, given.order), "cv")
     return Objective(
         estimator=estimator,
         X=matrix,
@@ -188,13 +210,22 @@ def make_objective(
         weights=weights,
         categorical=tuple(features.categorical),
         unit=np.where(response.scale > 0.0, response.scale, 1.0) if several else np.ones(1),
-        splits=cross_validation_splits(cv, matrix, y, seed, records),
+        splits=splits,
         space=space,
         fixed=fixed,
         n_samples=n_samples,
         seed=seed,
         n_jobs=n_jobs,
+        given=given,
     )
+
+
+def several_of(given: GivenStructure) -> tuple[Any, Any]:
+    """Return groups and times of some rows for ``fit``; a single one of either is not worth mentioning."""
+    labels, order = (
+        None if numbers is None or numbers.max() == 0 else numbers for numbers in (given.labels, given.order)
+    )
+    return labels, order
 
 
 def space_of(space: str | Space) -> Space:
