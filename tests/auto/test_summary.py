@@ -9,9 +9,10 @@ from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.candidates import LARGE_PLAIN, Candidate
 from diffgbm.auto.leaderboard import Leaderboard
 from diffgbm.auto.summary import reference_crps, summary
+from diffgbm.data.division import Division
 from diffgbm.data.records import Records
 
-DISTINCT = Records(None, "distinct", 10, 10)
+DISTINCT = Division(Records(None, "distinct", 10, 10))
 
 
 @pytest.fixture
@@ -69,5 +70,5 @@ def test_what_was_done_to_the_pool(parts):
 
 
 def test_repeated_rows_are_told(parts):
-    text = summary(*parts, (0.25, 0.5), False, Records(np.array([0, 1, 0, 1]), "stacked", 4, 2))
+    text = summary(*parts, (0.25, 0.5), False, Division(Records(np.array([0, 1, 0, 1]), "stacked", 4, 2)))
     assert text.endswith("4 rows are 2 records. Copies of a record stay together in every split.")

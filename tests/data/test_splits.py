@@ -230,7 +230,9 @@ def test_no_split_learns_from_the_future(n, n_times, seed):
 def test_no_split_by_time_divides_a_group(n_groups, seed, panel):
     rng, order = np.random.default_rng(seed), times(150, 40, seed)
     # a panel has every group at all times; otherwise groups come and go
-    labels = rng.integers(0, n_groups, 150) if panel else (order * n_groups // (order.max() + 1) + rng.integers(0, 2, 150))
+    labels = (
+        rng.integers(0, n_groups, 150) if panel else (order * n_groups // (order.max() + 1) + rng.integers(0, 2, 150))
+    )
     structure = Structure(np.unique(labels, return_inverse=True)[1], order)
     for split in all_splits(structure, seed):
         assert_past(split, structure)
@@ -241,7 +243,7 @@ def test_windows_expand_and_hold_out_every_row_but_those_of_the_first():
     folds = splits.k_folds(120, 5, 0, structure)
     assert [len(train) for train, _ in folds] == [20, 40, 60, 80, 100]
     np.testing.assert_array_equal(np.sort(np.concatenate([out for _, out in folds])), np.arange(100))
-    train, held_out = splits.holdout(120, 0.1, 0, structure)
+    _, held_out = splits.holdout(120, 0.1, 0, structure)
     np.testing.assert_array_equal(held_out, np.arange(12))
 
 

@@ -1,10 +1,12 @@
 """Cross-fitting of every kind of first-stage model: predictions of rows that a model has not seen, and of new ones."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from diffgbm.data.structure import Structure
 from diffgbm.first_stage import Task
 from diffgbm.first_stage.conditional_cdf import ConditionalCDF
 from diffgbm.first_stage.cross_fitting import combine
@@ -99,3 +101,28 @@ def test_the_estimated_gain_is_that_of_averaging():
     # an average of 4,000 squares of variance 2/9, and what is estimated from as many pairs
     assert gained[0] == pytest.approx(measured, abs=4.0 * np.sqrt(2.0 / 9.0 / n) + 0.01)
     assert gained[0] == pytest.approx(1.0 / 3.0 - 1.0 / 12.0, abs=4.0 * 0.25 / np.sqrt(n))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_by_time_a_row_is_predicted_from_its_past_alone(name):
+    X, y = table()
+    order = np.random.default_rng(0).permutation(90)
+    task = replace(task_of(X, y, 1), structure=Structure(None, order))
+    fitted = ALL[name].cross_fit(task)
+    known = np.flatnonzero(~np.isnan(fitted.out_of_fold).any(axis=1))
+    np.testing.assert_array_equal(known, task.held_out)
+    np.testing.assert_array_equal(np.sort(order[known]), np.arange(18, 90))
+    # responses of the last window change; stacks and quantiles learn from all of them, but models do not
+    if name not in ("stack", "cdf"):
+        later = np.where((order >= 72)[:, None], -y, y)
+        other = ALL[name].cross_fit(replace(task, y=later))
+        np.testing.assert_allclose(other.out_of_fold[known], fitted.out_of_fold[known], rtol=1e-12)
+        new = table(17, seed=1)[0]
+        assert np.abs(other.predictor(new) - fitted.predictor(new)).max() > 0.01
+
+
+def test_new_rows_are_predicted_by_the_model_of_all_rows():
+    X, y = table()
+    order = np.arange(90)
+    by_time = ALL["lightgbm"].cross_fit(replace(task_of(X, y, 1), structure=Structure(None, order)))
+    assert [len(models) for models in by_time.predictor.models] == [1]

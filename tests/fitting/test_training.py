@@ -1,68 +1,15 @@
-"""A fit step by step, and out-of-bag distributions: each from the bag that has not seen the row."""
-
-from dataclasses import replace
+"""A fit step by step."""
 
 import numpy as np
 import pytest
 from sklearn.model_selection import train_test_split
 
-from diffgbm import metrics
-from diffgbm.data.splits import bag_splits
 from diffgbm.first_stage import Task, fit_first_stage, plan_first_stage
 from diffgbm.fitting.boosting import train_boosters
 from diffgbm.fitting.noise_table import VALIDATION_ROWS
 from diffgbm.fitting.noisy_rows import noisy_rows
-from diffgbm.fitting.out_of_bag import out_of_bag_distributions
-from diffgbm.fitting.training import fit_model, lightgbm_params, read_table, seed_integer
+from diffgbm.fitting.training import lightgbm_params, read_table, seed_integer
 from tests.conftest import tiny, toy
-
-
-def noise(n=400, seed=0):
-    """A table of which nothing can be learned."""
-    rng = np.random.default_rng(seed)
-    return rng.uniform(size=(n, 3)), rng.normal(size=n)
-
-
-def test_out_of_bag_distributions_have_not_seen_their_rows():
-    """Where nothing can be learned, only a model that has seen the responses beats climatology."""
-    X, y = noise()
-    model = tiny(n_bags=4, n_estimators=80, n_repeats=10, num_leaves=31, min_child_samples=3).fit(X, y)
-    climatology = metrics.climatology_crps(y, y)
-    out_of_bag = model.oob_distribution_.crps(y) - climatology
-    inside = model.crps(X, y) - climatology
-    error = np.std(out_of_bag) / np.sqrt(len(y))
-    assert out_of_bag.mean() > -3.0 * error
-    assert inside.mean() < -3.0 * np.std(inside) / np.sqrt(len(y))
-
-
-@pytest.mark.parametrize(
-    "params", [{"residualize": "off"}, {"first_stage_features": "cdf"}], ids=["none", "first_stages"]
-)
-def test_a_rows_out_of_bag_distribution_comes_from_the_bag_that_holds_it_out(params):
-    X, y = toy()
-    arguments = tiny(n_bags=3, **params).get_params(deep=False)
-    model, training = fit_model(arguments, X, y, None, None, "DiffGBM")
-    sampler = model.recipe.sampler
-    distributions = out_of_bag_distributions(model, training, sampler, 1)
-    for bag, rows in enumerate(training.held_out):
-        alone = replace(model, bags=(model.bags[bag],))
-        points = alone.points(X[rows], sampler, len(distributions.levels), stage_values=training.stage_values[rows])
-        np.testing.assert_array_equal(distributions.values[rows], np.sort(points[:, :, 0], axis=1))
-    estimator = tiny(n_bags=3, **params).fit(X, y)
-    np.testing.assert_array_equal(estimator.oob_distribution_.values, distributions.values)
-
-
-def test_changing_a_response_does_not_change_its_out_of_bag_distribution():
-    X, y = toy()
-    pair = y.copy()
-    # the same mean and variance before and after: two rows of one bag are exchanged
-    ((_, held), *_) = bag_splits(120, 3, 0.1, seed_integer(np.random.SeedSequence(0).spawn(5)[1]), False)
-    i, j = held[:2]
-    pair[[i, j]] = pair[[j, i]]
-    before, after = (tiny(n_bags=3, residualize="off").fit(X, t).oob_distribution_ for t in (y, pair))
-    np.testing.assert_allclose(after.values[held], before.values[held], rtol=1e-9)
-    others = np.setdiff1d(np.arange(120), held)
-    assert np.abs(after.values[others] - before.values[others]).max() > 1e-3
 
 
 @pytest.mark.parametrize("stopping", [None, 3])

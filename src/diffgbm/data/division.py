@@ -6,8 +6,8 @@ measured by the lag-1 autocorrelation of residuals,
 
 .. math:: r = \frac{\sum_i e_i e_{i+1}}{\sum_i e_i^2}
 
-which is within a few :math:`1/\sqrt n` of zero for independent rows. Residuals come from two halves of the rows drawn at
-random, so that a table sorted by a feature is not accused. A table sorted by its response has no order in time.
+which is within a few :math:`1/\sqrt n` of zero for independent rows. Residuals are those of trees fitted to the other
+half of the rows, drawn at random. A table that is sorted by its response or by a feature has no order in time.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ ERRORS = 5.0
 """Standard errors that an autocorrelation must be above zero."""
 SORTED_SHARE = 0.95
 """A response that rises, or falls, in so large a share of its steps is sorted."""
+MANY_VALUES = 20
+"""A table that is sorted by a column of so many values has that order and no other."""
 EVEN_SHARE = 0.5
 """A column whose most frequent positive step is so large a share of its steps counts the rows."""
 MIN_REPEATED = 0.5
@@ -131,6 +133,8 @@ def serial_correlation(X: Array, y: Array) -> float:
     if not suspects:
         return 0.0
     features = some[:, ~counting_columns(some)]
+    if any(is_sorted(column) and len(np.unique(column)) >= MANY_VALUES for column in features.T):
+        return 0.0  # the order of the rows is that of a feature, and what trees miss of it is no sign of time
     found = [lag_correlation(_residuals(features, column)) for column in suspects]
     return max((r for r in found if _is_strong(r, len(some))), default=0.0)
 
@@ -170,7 +174,7 @@ def _residuals(X: Array, y: Array) -> Array:
     """Residuals (n,) of small trees fitted to the other half of the rows."""
     if X.shape[1] == 0:
         return y - y.mean()
-    params = {"num_leaves": 15, "learning_rate": 0.1, "verbosity": -1, "num_threads": 1, "deterministic": True}
+    params = {"num_leaves": 15, "min_data_in_leaf": 5, "verbosity": -1, "num_threads": 1, "deterministic": True}
     half = np.random.default_rng(0).permutation(len(y)) % 2 == 0
     out = np.empty(len(y))
     for train in (half, ~half):

@@ -14,12 +14,13 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 
 from diffgbm._util.errors import check_count
 from diffgbm._util.progress import progress_bar
-from diffgbm._util.types import Integers, Rows
+from diffgbm._util.types import Rows
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.frames import row_index
 from diffgbm.data.records import find_records
 from diffgbm.data.response import read_response
 from diffgbm.data.splits import Split, k_folds
+from diffgbm.data.structure import INDEPENDENT, Structure
 from diffgbm.distributions import JointDistribution, PredictiveDistribution
 from diffgbm.distributions.support import Support
 from diffgbm.estimators.base import DistributionalRegressor
@@ -102,20 +103,21 @@ def _splits(model: Any, X: Any, y: Any, cv: Any, groups: Any, seed: int, cat_idx
     if cv is None or isinstance(cv, (int, np.integer)):
         k = check_count("cv", 5 if cv is None else cv, 2)
         if groups is None:
-            return k_folds(_num_samples(X), k, seed, _records(model, X, y, cat_idx))
+            return k_folds(_num_samples(X), k, seed, _structure(model, X, y, cat_idx))
         cv = GroupKFold(k)
     elif not hasattr(cv, "split"):
         cv = check_cv(list(cv))
     return [(np.asarray(train), np.asarray(test)) for train, test in cv.split(X, y, groups)]
 
 
-def _records(model: Any, X: Any, y: Any, cat_idx: Any) -> Integers | None:
-    """Label rows that stay together; ``None`` for models that may read tables that we cannot."""
+def _structure(model: Any, X: Any, y: Any, cat_idx: Any) -> Structure:
+    """Label rows that stay together; none for models that may read tables that we cannot."""
     if not isinstance(model, DistributionalRegressor):
-        return None
+        return INDEPENDENT
     _, matrix = FeatureTable.learn(X, cat_idx, type(model).__name__)
     observed = read_response(y)[1]
-    return find_records(matrix, observed.reshape(len(observed), -1), getattr(model, "repeats", "auto")).labels
+    found = find_records(matrix, observed.reshape(len(observed), -1), getattr(model, "repeats", "auto"))
+    return Structure(found.labels)
 
 
 def _check_partition(tests: Sequence[Rows], n: int) -> None:
