@@ -24,7 +24,7 @@ def write_features(features: FeatureTable) -> dict[str, Any]:
     for j, level in ((j, level) for j, levels in enumerate(features.levels) for level in levels or ()):
         if isinstance(level, tuple):  # JSON would make it a list
             raise TypeError(f"column {j} has the category {level!r}; a model file holds numbers and text.")
-    table = {"n_features": features.n_features, "names": features.names, "levels": features.levels}
+    table: dict[str, Any] = {"n_features": features.n_features, "names": features.names, "levels": features.levels}
     if columns := write_columns(features):
         table["columns"] = columns
     if features.ignored:
