@@ -43,14 +43,8 @@ TARGETS = ("noise", "x0", "velocity", "edm", "edm_raw_in")
 FIRST_STAGE_FEATURES = "first_stage_features"
 if FIRST_STAGE_FEATURES not in signature(DiffGBM).parameters:
     FIRST_STAGE_FEATURES = "guide_features"  # its name up to commit 83c101d
-STORED = {
-    "version1_frame": "f0892b19a547",
-    "version1_mean_scale": "01e309263850",
-    "version2_auto": "bfaeed716ee6",
-    "version2_conformal": "a44161c036c6",
-    "version2_features": "0f98a4d9665f",
-}
-"""Model files below ``tests`` by the first digits of their SHA-256: they may be moved and renamed, not changed."""
+STORED = ("auto", "conformal", "first_stage", "frame", "mean_scale")
+"""Model files of the tests: ``tests/fixtures/version1_<name>.dgbm``."""
 
 
 def numbers(n: int = 200, d: int | None = None, seed: int = 0) -> Table:
@@ -334,13 +328,12 @@ def on_a_cluster() -> Parts:
     return result
 
 
-def stored_file(label: str) -> Parts:
-    """A file that an earlier version wrote, read and written again."""
-    files = {hashlib.sha256(path.read_bytes()).hexdigest()[:12]: path for path in (ROOT / "tests").rglob("*.dgbm")}
-    X, y = categories(d=2) if label == "version1_frame" else numbers()
-    if label.startswith("version2"):
+def stored_file(name: str) -> Parts:
+    """A model file of the tests, read and written again."""
+    X, y = categories(d=2) if name == "frame" else numbers()
+    if name != "frame":
         X = np.column_stack([X[:, :2], np.floor(5.0 * X[:, 2])])
-    model = diffgbm.load(files[STORED[label]])
+    model = diffgbm.load(ROOT / "tests" / "fixtures" / f"version1_{name}.dgbm")
     return answers(model, (X, y)) | file_of(model, X)
 
 
@@ -387,6 +380,6 @@ CASES: dict[str, Callable[[], Parts]] = {
     "conformal": conformal,
     "search": search,
     "dask": on_a_cluster,
-    **{f"stored_{label}": partial(stored_file, label) for label in STORED},
+    **{f"stored_{name}": partial(stored_file, name) for name in STORED},
 }
 """Functions that return arrays and bytes by name, in the order in which they are run."""

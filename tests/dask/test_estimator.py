@@ -65,6 +65,12 @@ def test_mistakes_are_reported_at_once(flow_model, framed):
         DaskDiffGBM.from_local(framed).predict_std(dd.from_pandas(named(toy(5)[0]).rename(columns={"a": "z"})))
 
 
+def test_atoms_are_refused_before_anything_is_computed():
+    X, y = toy(60)
+    with pytest.raises(ValueError, match=r"DaskDiffGBM does not fit atoms; got atoms=\[0.0\]. Use DiffGBM."):
+        DaskDiffGBM(atoms=[0.0]).fit(da.from_array(X, chunks=(20, 3)), da.from_array(y, chunks=20))
+
+
 def test_predictions_survive_a_worker_that_dies(client, flow_model):
     X = toy(4000, seed=1)[0]
     lazy = DaskDiffGBM.from_local(flow_model).sample(da.from_array(X, chunks=(100, 3)), 100, seed=0)

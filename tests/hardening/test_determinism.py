@@ -25,6 +25,7 @@ from threadpoolctl import threadpool_limits
 import diffgbm
 from tests.auto.tiny_auto import TINY, auto, small_trees  # noqa: F401
 from tests.conftest import tiny, toy
+from tests.persistence.fixture_models import FIXTURES
 
 N = 150
 X, Y = toy(N)
@@ -200,3 +201,13 @@ def test_automatic_fits_do_not_depend_on_the_threads_of_linear_algebra():
         with threadpool_limits(threads, user_api="blas"):
             result.append(bits(auto(with_process).fit(rows, y), rows))
     assert result[0] == result[1]
+
+
+@pytest.mark.parametrize("name", ["mean_scale", "conformal"])
+def test_digests_of_stored_files_can_be_computed(name):
+    """The files of the tests are where ``python -m reliability digests`` looks for them."""
+    from reliability import digest_cases
+
+    assert set(digest_cases.STORED) == {path.stem.removeprefix("version1_") for path in FIXTURES.glob("*.dgbm")}
+    parts = digest_cases.CASES[f"stored_{name}"]()
+    np.testing.assert_array_equal(parts["quantiles"], parts["loaded quantiles"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from diffgbm.dask.first_stage import PartitionedTable, check_plan
 from diffgbm.dask.network import LEARNERS, TIME_OUT
 from diffgbm.dask.partitions import aligned, check_collection, pieces
 from diffgbm.dask.reading import encode, facts_of, whole_table
+from diffgbm.dask.records import evidence, evidence_share, key_of, keyed
 from diffgbm.dask.worker_group import Future, WorkerGroup
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.response import ResponseTable
@@ -97,6 +99,7 @@ def _fit_together(
     )
     try:
         worker_group.wait(table.parts)
+        table = _with_keys(table, params["repeats"], features.n_features)
         first_stage, stage_values = fit_first_stage(table, plan)
         noise_tables = table.apply(noise_table, table.parts, stage_values, categorical=features.categorical)
         # a release may overtake the tasks that need what is released
@@ -107,6 +110,20 @@ def _fit_together(
         worker_group.keep_only()
     mix, engine, n_jobs = params["bag_mix"], params["engine"], params["n_jobs"]
     return FittedModel(features, response, first_stage, recipe, (boosters,), mix, engine, n_jobs)
+
+
+def _with_keys(table: PartitionedTable, repeats: str, n_columns: int) -> PartitionedTable:
+    """Return the table with keys that keep repeated rows together in every split, if they are the same records."""
+    if repeats == "independent":
+        return table
+    gathered = table.gather(table.apply(evidence, table.parts, share=evidence_share(table.n_rows, n_columns)))
+    by = key_of(gathered, repeats)
+    if by == "position":
+        return table
+    parts = table.apply(keyed, table.parts, by=by)
+    table.worker_group.wait(parts)
+    table.worker_group.keep_only(parts)
+    return replace(table, parts=parts)
 
 
 def _fit_alone(
