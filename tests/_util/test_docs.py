@@ -2,7 +2,7 @@
 
 import pytest
 
-from diffgbm._util.docs import fill_docstring, names_of
+from diffgbm._util.docs import fill_docstring, names_of, with_paragraphs
 
 
 def test_names_are_written_as_numpydoc_writes_choices():
@@ -37,3 +37,31 @@ def test_without_docstrings_nothing_happens():
 
     assert fill_docstring(paths=["x"])(sample) is sample
     assert sample.__doc__ is None
+
+
+def test_paragraphs_are_shared():
+    @with_paragraphs(
+        ax="""
+        ax : axes
+            Axes.
+        """
+    )
+    def draw():
+        """Draw {ax}.
+
+        {ax}
+        {other}
+        """
+
+    assert [line.strip() for line in draw.__doc__.splitlines()] == [
+        "Draw {ax}.",
+        "",
+        "ax : axes",
+        "Axes.",
+        "{other}",
+        "",
+    ]
+    indents = [len(line) - len(line.lstrip()) for line in draw.__doc__.splitlines() if line.strip()]
+    assert indents[2] - indents[1] == 4
+    draw.__doc__ = None
+    assert with_paragraphs(ax="")(draw).__doc__ is None

@@ -40,7 +40,7 @@ def test_large_tables_are_recalibrated_by_held_out_rows(monkeypatch):
     np.testing.assert_array_equal(seen_y, y[held_out])
     np.testing.assert_allclose(seen_weights / seen_weights[0], weights[held_out] / weights[held_out][0])
     # the correction is fitted to the pool, not to its out-of-bag distributions
-    pool = model.pool_.distribution(model._encode(X[held_out]), fitting.HOLDOUT_POINTS)
+    pool = model.pool_.distribution(model.encode(X[held_out]), fitting.HOLDOUT_POINTS)
     np.testing.assert_array_equal(distribution.values, pool.values)
     # rows are held out only for recalibration
     asked.clear()

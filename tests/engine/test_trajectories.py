@@ -49,7 +49,7 @@ def test_engines_agree_at_every_knot(models):
 
 def test_an_euler_step_follows_the_drift(models):
     model = models[0]
-    steps, engine = model.recipe_.steps(model._sampler({"sampler_method": "euler"})), model.model_.engine
+    steps, engine = model.recipe_.steps(model.sampler_with({"sampler_method": "euler"})), model.model_.engine
     states = trajectories(engine, X, steps, Draws(1, key=2))[:, :, 0]
     for k in range(steps.n_steps):
         moved = states[k] + steps.size[k] * drift_at(engine, X, states[k], steps, np.full(len(X), k))

@@ -337,7 +337,7 @@ class Normal(DistributionalRegressor):
 
     def _distribution_blocks(self, X, grid="auto", verbose=0):
         points = self.mean_ + self.std_ * ndtri((np.arange(400) + 0.5) / 400)
-        for rows, labels in self._blocks(X, self._encode(X)):
+        for rows, labels in self._blocks(X, self.encode(X)):
             yield PredictiveDistribution.from_points(np.tile(points, (len(rows), 1)), "y", labels)
 
 

@@ -47,7 +47,10 @@ def test_mixture_gives_each_sample_to_one_bag_and_mean_averages_the_fields(recip
     averaged = mean.sample(X, 9, seed=4)
     assert not np.allclose(averaged, mixed)
     # one step of the averaged field is the average of one step of each
-    state, time = np.full((120, 1), 0.3), np.full((120, model.recipe_.steps(model._sampler({})).columns.shape[1]), 0.5)
+    state, time = (
+        np.full((120, 1), 0.3),
+        np.full((120, model.recipe_.steps(model.sampler_with({})).columns.shape[1]), 0.5),
+    )
     rows = model.model_.with_first_stage(X)[0]
     fields = [np.column_stack([b.predict(np.hstack([state, rows, time])) for b in bag]) for bag in model.model_.bags]
     np.testing.assert_allclose(mean.model_.engine.evaluate(rows, state, time), np.mean(fields, axis=0), rtol=1e-9)

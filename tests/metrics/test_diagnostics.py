@@ -68,6 +68,24 @@ def test_width_against_error():
     np.testing.assert_allclose(result.mean_error, [0.25, 0.25])
 
 
+def test_observed_against_predicted():
+    predicted, observed = np.array([3.0, 1.0, 2.0, 4.0]), np.array([30.0, 10.0, 40.0, 20.0])
+    result = diagnostics.observed_against_predicted(predicted, observed, 2)
+    np.testing.assert_array_equal(result.group_predicted, [1.5, 3.5])
+    np.testing.assert_array_equal(result.group_observed, [25.0, 25.0])
+
+
+def test_event_reliability():
+    probability = np.array([0.1, 0.1, 0.1 + 1e-13, 0.8, 0.8, 0.6])
+    observed = np.array([0.0, 5.0, 1.0, 5.0, 1.5, 9.0])
+    result = diagnostics.event_reliability(1.0, probability, observed, 3)
+    # a value on the threshold does not exceed it, and equal probabilities share a group
+    assert [(h.count, h.value) for h in result.happened] == [(3, pytest.approx(1 / 3)), (1, 1.0), (2, 1.0)]
+    np.testing.assert_allclose(result.probability, [0.1, 0.6, 0.8])
+    assert result.brier == pytest.approx((0.01 + 0.81 + 0.01 + 0.04 + 0.04 + 0.16) / 6)
+    assert result.reference == pytest.approx(2 / 3 * 1 / 3)
+
+
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(1, 9))
 def test_groups_are_ordered_partitions(values, bins):
     values = np.array(values, dtype=float)

@@ -32,6 +32,7 @@ PICTURES = {
     "densities": lambda prediction, y, ax: plotting.densities(prediction, y=y, ax=ax),
     "pit_histogram": lambda prediction, y, ax: plotting.pit_histogram(prediction, y, ax=ax),
     "reliability": lambda prediction, y, ax: plotting.reliability(prediction, y, ax=ax),
+    "threshold_reliability": lambda prediction, y, ax: plotting.threshold_reliability(prediction, y, 0.5, ax=ax),
     "coverage_by_iqr": lambda prediction, y, ax: plotting.coverage_by_iqr(prediction, y, ax=ax),
     "width_against_error": lambda prediction, y, ax: plotting.width_against_error(prediction, y, ax=ax),
 }

@@ -7,6 +7,7 @@ from scipy.stats import binom, binomtest, norm
 
 from diffgbm import metrics, plotting
 from diffgbm.distributions import PredictiveDistribution
+from diffgbm.metrics.diagnostics import tied_groups
 from tests.plotting.pictures import N, lines, normal_distributions, observed, samples
 
 
@@ -71,6 +72,24 @@ class TestReliability:
     def test_refuses_impossible_levels(self, levels):
         with pytest.raises(ValueError, match="levels must lie between 0 and 1"):
             plotting.reliability(normal_distributions(), observed(), levels)
+
+
+class TestThresholdReliability:
+    @pytest.mark.parametrize("prediction", [normal_distributions(), samples()], ids=["distribution", "samples"])
+    def test_points_are_frequencies_of_groups(self, prediction):
+        y = observed()
+        ax = plotting.threshold_reliability(prediction, y, 0.3, bins=3)
+        x, share = ax.containers[0].lines[0].get_data()
+        probability = metrics.predictions.as_distribution(prediction).sf(np.full(N, 0.3))
+        assert len(x) == 3
+        assert np.all(np.diff(x) > 0.0)
+        counts = np.array([len(g) for g in tied_groups(np.round(probability, 9), 3)])
+        np.testing.assert_allclose((counts * x).sum(), probability.sum())
+        np.testing.assert_allclose((counts * share).sum(), (y > 0.3).sum())
+
+    def test_refuses_a_threshold_that_is_no_number(self):
+        with pytest.raises(ValueError, match="threshold must be a finite number; got nan"):
+            plotting.threshold_reliability(normal_distributions(), observed(), np.nan)
 
 
 class TestCoverageByIqr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from textwrap import dedent, indent
 from typing import Any, TypeVar
 
 Documented = TypeVar("Documented", bound=Any)
@@ -11,6 +12,42 @@ Documented = TypeVar("Documented", bound=Any)
 def names_of(table: Iterable[str]) -> str:
     """Write the names of a table as numpydoc writes choices: ``{"a", "b"}``."""
     return "{" + ", ".join(f'"{name}"' for name in table) + "}"
+
+
+def with_paragraphs(**paragraphs: str) -> Callable[[Documented], Documented]:
+    r"""Replace each line ``{name}`` in the docstring of a function by a paragraph that several functions share.
+
+    Examples
+    --------
+    >>> @with_paragraphs(ax="ax : axes, optional\n    Axes to draw on.")
+    ... def draw(ax):
+    ...     '''Draw.
+    ...
+    ...     {ax}
+    ...     '''
+    >>> print(draw.__doc__)
+    Draw.
+    <BLANKLINE>
+        ax : axes, optional
+            Axes to draw on.
+    <BLANKLINE>
+    """
+
+    def fill(documented: Documented) -> Documented:
+        if documented.__doc__ is not None:  # python -OO removes docstrings
+            lines = []
+            for line in documented.__doc__.splitlines(keepends=True):
+                name = line.strip()[1:-1]
+                if line.strip() == f"{{{name}}}" and name in paragraphs:
+                    lines.append(
+                        indent(dedent(paragraphs[name]).strip() + "\n", line[: len(line) - len(line.lstrip())])
+                    )
+                else:
+                    lines.append(line)
+            documented.__doc__ = "".join(lines)
+        return documented
+
+    return fill
 
 
 def fill_docstring(**tables: Iterable[str]) -> Callable[[Documented], Documented]:

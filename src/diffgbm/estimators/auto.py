@@ -263,7 +263,7 @@ class AutoDiffGBM(DistributionalRegressor):
         return Part(estimator._with_pool(pool.value, board, weights, errors, cut_short, summary))
 
     def _distribution_blocks(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> Iterator[Distribution]:
-        matrix = self._encode(X)
+        matrix = self.encode(X)
         n_points = _POINTS if grid == "auto" else check_count("grid", grid, 2)
         threads, verbose = n_threads(self.n_jobs), max(verbose, self.verbose)
         for rows, labels in self._blocks(X, matrix):
@@ -288,7 +288,7 @@ class AutoDiffGBM(DistributionalRegressor):
         ndarray of shape (n_samples, n) or (n_samples, n, d)
             Samples; two axes if ``y`` was one-dimensional.
         """
-        matrix = self._encode(X)
+        matrix = self.encode(X)
         key, threads = sample_key(n_samples, seed, first_row), n_threads(self.n_jobs)
         if self.pool_.samples_distribution:
             distribution = self.pool_.distribution(matrix, _POINTS, threads=threads, verbose=self.verbose)

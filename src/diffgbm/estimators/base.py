@@ -278,8 +278,8 @@ class DistributionalRegressor(RegressorMixin, BaseEstimator, ABC):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _encode(self, X: Any) -> Array:
-        """Encode rows as the fitted models expect them: shape (n, p)."""
+    def encode(self, X: Any) -> Array:
+        """Encode rows as the fitted models read them, shape (n, p): categories as codes, missing values as NaN."""
         check_is_fitted(self)
         features, owner = self.fitted_models()[0].features, type(self).__name__
         if features.names is not None and isinstance(X, np.ndarray):

@@ -236,7 +236,7 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         if self.n_bags > 1:
             self.oob_rows_ = training.rows
             self.oob_distribution_ = out_of_bag_distributions(
-                model, training, self._sampler({}), n_threads(self.n_jobs)
+                model, training, self.sampler_with({}), n_threads(self.n_jobs)
             )
         elif hasattr(self, "oob_distribution_"):
             del self.oob_distribution_, self.oob_rows_
@@ -276,8 +276,11 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         model = reader.maybe(stored["model"], ("model",))
         return Part(cls(**params) if model is None else cls.from_model(model.value, params))
 
-    def _sampler(self, overrides: Mapping[str, Any]) -> Sampler:
-        """Build the recipe's sampler with the caller's overrides."""
+    def sampler_with(self, overrides: Mapping[str, Any]) -> Sampler:
+        """Return the recipe's sampler with some of its arguments replaced.
+
+        ``overrides`` are sampler arguments of ``sample`` by name; those that are ``None`` are left as they are.
+        """
         params = self.get_params(deep=False)
         named = {name: value for name, value in overrides.items() if value is not None}
         # a caller who names one kind of sampler does not contradict the recipe's other kind
@@ -290,10 +293,10 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
 
     def _steps(self, overrides: Mapping[str, Any]) -> StepTable:
         """Build the step table of the recipe's sampler with the caller's overrides."""
-        return self.recipe_.steps(self._sampler(overrides))
+        return self.recipe_.steps(self.sampler_with(overrides))
 
     def _distribution_blocks(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> Iterator[Distribution]:
-        matrix, sampler = self._encode(X), self._sampler({})
+        matrix, sampler = self.encode(X), self.sampler_with({})
         default = _POINTS[sampler.equation] if self.model_.n_responses == 1 else _JOINT_POINTS
         n_points = default if grid == "auto" else check_count("grid", grid, 2)
         threads, verbose = n_threads(self.n_jobs), max(verbose, self.verbose)
@@ -351,7 +354,7 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         ndarray of shape (n_samples, n) or (n_samples, n, d)
             Samples; two axes if ``y`` was one-dimensional.
         """
-        matrix = self._encode(X)
+        matrix = self.encode(X)
         check_count("n_parallel", n_parallel, 1)
         key = sample_key(n_samples, seed, first_row)
         arguments = locals()

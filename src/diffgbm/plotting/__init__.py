@@ -6,7 +6,13 @@ distribution, as in ``diffgbm.metrics``. Bands and error bars have 95% probabili
 is drawn.
 """
 
-from diffgbm.plotting.calibration import coverage_by_iqr, pit_histogram, reliability, width_against_error
+from diffgbm.plotting.calibration import (
+    coverage_by_iqr,
+    pit_histogram,
+    reliability,
+    threshold_reliability,
+    width_against_error,
+)
 from diffgbm.plotting.distributions import densities, fan
 from diffgbm.plotting.field import vector_field
 
@@ -16,6 +22,7 @@ __all__ = [
     "fan",
     "pit_histogram",
     "reliability",
+    "threshold_reliability",
     "vector_field",
     "width_against_error",
 ]

@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from diffgbm._util.docs import with_paragraphs
 from diffgbm._util.figures import BLUE, INK, axes, dots, finish, percent, tint
 from diffgbm.distributions import Ensemble, PredictiveDistribution
 from diffgbm.distributions.base import matching_observations
 from diffgbm.distributions.density_plot import draw_densities
 from diffgbm.metrics.predictions import as_distribution, central_interval
+from diffgbm.plotting.calibration import SHARED
 
 
+@with_paragraphs(**SHARED)
 def fan(
     x: ArrayLike,
     distribution: Any,
@@ -34,13 +37,9 @@ def fan(
         Observations, drawn as points.
     levels : sequence of float
         Probabilities of the intervals.
-    ax : matplotlib axes, optional
-        Axes to draw on; a new figure by default.
+    {ax}
 
-    Returns
-    -------
-    matplotlib axes
-        The axes drawn on.
+    {returns}
 
     Examples
     --------
@@ -78,6 +77,7 @@ def fan(
     return finish(ax)
 
 
+@with_paragraphs(**SHARED)
 def densities(
     distribution: Any,
     rows: Sequence[int] | None = None,
@@ -99,15 +99,11 @@ def densities(
         Positions of the rows to draw, by default the first five.
     y : array-like of shape (n,), optional
         Observations of all ``n`` rows, drawn as ticks on the axis and dots on the curves.
-    ax : matplotlib axes, optional
-        Axes to draw on; a new figure by default.
+    {ax}
     smooth : bool
         Whether to smooth; ``False`` draws ``pdf``, in which a point mass is a narrow peak.
 
-    Returns
-    -------
-    matplotlib axes
-        The axes drawn on.
+    {returns}
 
     Examples
     --------

@@ -135,7 +135,7 @@ def row_field(
 
     The parameters are those of ``vector_field``.
     """
-    X = model._encode(np.reshape(X_row, (1, -1)) if np.ndim(X_row) < 2 else X_row)
+    X = model.encode(np.reshape(X_row, (1, -1)) if np.ndim(X_row) < 2 else X_row)
     if len(X) != 1:
         raise ValueError(f"X_row must hold one row; got {len(X)}.")
     fitted = model.model_
@@ -146,7 +146,7 @@ def row_field(
     if unit == 0.0:
         raise ValueError("The responses were all equal in training: there is no field to draw.")
 
-    sampler = model._sampler({"n_steps": n_steps, "pf_ode": pf_ode})
+    sampler = model.sampler_with({"n_steps": n_steps, "pf_ode": pf_ode})
     steps = fitted.recipe.steps(sampler)
     path_times = np.linspace(1.0, T_MIN, steps.n_steps + 1)
     key = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
