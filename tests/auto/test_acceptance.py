@@ -42,6 +42,21 @@ def test_coverage_is_randomised_at_atoms():
     np.testing.assert_array_equal(accepted_shapes(y, y, points, None)[0].atoms, np.arange(4.0))
 
 
+def test_a_response_of_few_values_must_not_cost_coverage(monkeypatch):
+    """Points around 1, for a response that is 0 in 30% of the rows: confined to 1, they are surer and more often wrong.
+
+    By hand, the CRPS is 0.7 * 0.075 + 0.3 * 0.85 = 0.3075 before and 0.3 after; intervals cover 70% of the rows
+    before, 70% of their level after: the mean error of LEVELS goes from 0.19 to 0.24.
+    """
+    y = np.tile([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0], 200)[:, None]
+    points = np.tile(np.linspace(0.55, 1.45, 101), (2000, 1))[:, :, None]
+    free, confined = (PredictiveDistribution.from_points(p[:, :, 0]) for p in (points, np.ones_like(points)))
+    assert confined.crps(y[:, 0]).mean() < free.crps(y[:, 0]).mean()
+    assert accepted_shapes(y, y, points, None)[0].atoms is None
+    monkeypatch.setattr("diffgbm.auto.acceptance.MAX_COVERAGE_LOSS", 1.0)
+    np.testing.assert_array_equal(accepted_shapes(y, y, points, None)[0].atoms, [0.0, 1.0])
+
+
 def test_rows_without_weight_do_not_decide():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, size=(400, 1)).astype(float)
