@@ -21,7 +21,7 @@ from diffgbm.data.splits import hashed_folds, hashed_holdout
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.engine.stored import text_of
 from diffgbm.first_stage import FirstStageValues
-from diffgbm.fitting.boosting import BinnedRows, boost, categorical_columns
+from diffgbm.fitting.boosting import BinnedRows, boost, categorical_columns, params_of
 from diffgbm.fitting.noise_table import NoiseTable, joined
 from diffgbm.fitting.noisy_rows import NoisyRows, NoisyRowSequence
 
@@ -159,8 +159,8 @@ def train_noise(
 
     All workers evaluate the same held-out rows with the same trees, so that all stop after the same round.
     """
-    params = _for_datasets(params, threads)
     noisy = [part for part in noisy if len(part)]
+    params = params_of(noisy[0], _for_datasets(params, threads))
     columns = categorical_columns(noisy[0], categorical)
     bins = _bins(sample, params, columns)
     train, valid = _binned_noise(noisy, params, columns, bins), None

@@ -25,6 +25,7 @@ from diffgbm.diffusion.recipe import Recipe, resolve
 from diffgbm.engine.stored import StoredBooster
 from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.first_stage import Plan, fit_first_stage, plan_first_stage
+from diffgbm.fitting.constraints import check_constraints
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.noise_table import NoiseTable
 from diffgbm.fitting.training import check_arguments, lightgbm_params, seed_integer
@@ -62,6 +63,7 @@ def fit_on_cluster(
     # nothing is kept on the workers yet, so that Dask itself recovers from a lost worker
     facts = client.gather(client.compute(read, workers=list(threads), allow_other_workers=True))
     features, response = whole_table(facts, owner)
+    check_constraints(params, features.n_features, features.categorical)
     filled = [i for i, f in enumerate(facts) if f.counted]
     if len(filled) == 1:
         return _fit_alone(params, [column[filled[0]] for column in columns], cat_idx, client, threads)

@@ -137,6 +137,7 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         1 says on a terminal or in a notebook what is being done: rounds in ``fit``, rows in predictions.
     extra_lightgbm_params, extra_residualizer_params : dict or None
         Passed through to LightGBM; the residualizer also takes ``n_estimators`` and ``early_stopping_rounds``.
+        ``monotone_constraints`` have one value for each column of ``X``.
     sampler_method, n_steps, pf_ode, velocity_stochasticity, velocity_stochasticity_schedule
         The recipe's sampler, which ``sample`` and ``predict`` use by default. ``None`` is the default of the
         objective: 50 Euler steps of the reverse SDE for the score, 5 Heun steps of the ODE for flow matching.

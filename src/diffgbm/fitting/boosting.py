@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgbm.data.blocks import BlockDataset
+from diffgbm.fitting.constraints import noise_model_params
 from diffgbm.fitting.noisy_rows import NoisyRows, NoisyRowSequence
 
 
@@ -50,7 +51,7 @@ def train_boosters(
 
     The other parameters are those of ``boost``.
     """
-    cats = categorical_columns(train, categorical)
+    cats, params = categorical_columns(train, categorical), params_of(train, params)
     binned = bin_rows(train, params, cats)
     held_out = None if valid is None else bin_rows(valid, params, cats, reference=binned.data)
     # times and noise are binned by now
@@ -109,6 +110,11 @@ def boost(
 def categorical_columns(noisy: NoisyRows, categorical: Sequence[int]) -> list[int]:
     """Return where categorical columns of ``X`` are in a noisy row: after the states."""
     return [noisy.y.shape[1] + j for j in categorical]
+
+
+def params_of(noisy: NoisyRows, params: dict[str, Any]) -> dict[str, Any]:
+    """Return LightGBM's parameters for the columns of noisy rows, given those for the columns of ``X``."""
+    return noise_model_params(params, noisy.X.shape[1], noisy.y.shape[1], NoisyRowSequence(noisy).width)
 
 
 def bin_rows(

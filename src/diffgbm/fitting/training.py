@@ -26,6 +26,7 @@ from diffgbm.first_stage.cross_fitting import with_values
 from diffgbm.first_stage.lightgbm_mean import regression_params
 from diffgbm.fitting.atoms import AtomFit, atom_values, fit_atoms
 from diffgbm.fitting.bags import ORDERED, Bag, Tick, train_bag
+from diffgbm.fitting.constraints import check_constraints
 from diffgbm.fitting.fit_progress import FitProgress
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.noise_table import NoiseTable
@@ -178,6 +179,7 @@ def _check_folds(params: Mapping[str, Any], structure: Structure) -> None:
 def fit_table(params: Mapping[str, Any], whole: TrainingTable) -> tuple[FittedModel, Training]:
     """Fit a table that was read; ``params`` are the estimator's arguments."""
     recipe = resolve(params)
+    check_constraints(params, whole.X.shape[1], whole.features.categorical)
     # a child of its own for each purpose: those of the first five do not depend on how many follow
     *seeds, atom_seed = np.random.SeedSequence(params["seed"]).spawn(6)
     threads = n_threads(params["n_jobs"])
