@@ -208,3 +208,40 @@ def test_quiet_prints_nothing(option, folder, tmp_path, run):
         *SETTINGS,
     )
     assert run(*fit, option) == (0, "", "")
+
+
+def test_several_intervals(folder, tmp_path, run):
+    out = tmp_path / "o.parquet"
+    words = ("--interval", 0.5, "--interval", 0.9, "--interval", 0.5, "-o", out, "--jobs", 1)
+    run("predict", folder / "one.dgbm", folder / "tomorrow.parquet", *words)
+    found = read(out)
+    assert list(found) == ["lower_0.5", "upper_0.5", "lower_0.9", "upper_0.9"]
+    for coverage in (0.5, 0.9):
+        run("predict", folder / "one.dgbm", folder / "tomorrow.parquet", "--interval", coverage, "-o", out, "--jobs", 1)
+        alone = read(out)
+        assert list(alone) == ["lower", "upper"]
+        np.testing.assert_array_equal(found[[f"lower_{coverage}", f"upper_{coverage}"]], alone)
+    run("predict", folder / "two.dgbm", folder / "tomorrow.parquet", *words)
+    assert [name for name in read(out) if "days" in name] == [f"days_{name}" for name in found]
+
+
+def test_evaluate_reports_the_intervals_that_are_asked_for(folder, run):
+    _, printed, _ = run("evaluate", folder / "one.dgbm", folder / "test.csv", "--interval", 0.6, "--json", "--jobs", 1)
+    scores = json.loads(printed)["targets"]["price"]
+    assert [name for name in scores if name.startswith("coverage")] == ["coverage_0.6"]
+    _, printed, _ = run("evaluate", folder / "one.dgbm", folder / "test.csv", "--jobs", 1, "--json")
+    assert "coverage_0.9" in json.loads(printed)["targets"]["price"]
+
+
+def test_fit_says_how_rows_repeat(tmp_path, run):
+    # all rows twice are copies of records
+    pd.concat([houses(150)] * 2).to_csv(tmp_path / "twice.csv", index=False)
+    houses(150).assign(size=np.arange(150) / 7).to_csv(tmp_path / "once.csv", index=False)
+    words = ["--target", "price", "--drop", "id", "-o", tmp_path / "m.dgbm", "--jobs", 1, *SETTINGS]
+    _, printed, _ = run("fit", tmp_path / "twice.csv", *words)
+    assert "300 rows are 150 records" in printed
+    _, printed, _ = run("fit", tmp_path / "twice.csv", *words, "--json")
+    facts = json.loads(printed)["repeats"]
+    assert (facts["kind"], facts["records"]) == ("stacked", 150)
+    _, printed, _ = run("fit", tmp_path / "once.csv", *words)
+    assert printed.rstrip().endswith("MB).")

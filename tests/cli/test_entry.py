@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from diffgbm import __version__
 from diffgbm.cli import commands, output
 from diffgbm.cli.entry import main
 from diffgbm.persistence.archive import pack, unpack
@@ -55,6 +56,10 @@ MISTAKES = [
     (changed(FIT, more=("--set", "leaves=3")), "--set must be one of .*'num_leaves'.*; got 'leaves'"),
     (changed(FIT, more=("--set", "num_leaves=many")), "num_leaves must be an integer >= 2; got 'many'"),
     (changed(FIT, more=("--set", 'extra_lightgbm_params={"max_bin_by_feature": "x"}')), "."),
+    (
+        changed(FIT, more=("--set", 'extra_lightgbm_params={"monotone_constraints": [1, 0]}')),
+        "monotone_constraints in extra_lightgbm_params must have one value for each of the 5 columns of X; got 2",
+    ),
     (changed(FIT, more=("--preset", "slow")), "--preset must be one of 'fast', 'balanced', 'best'; got 'slow'"),
     (changed(FIT, more=("--preset", "fast")), "--set must be one of .*'recalibrate'.*; got 'n_estimators'"),
     (changed(FIT, more=("--preset", "fast", "--recipe", "flow")), "--recipe names a model; --preset and --time-limit"),
@@ -241,3 +246,7 @@ def test_the_installed_demo_and_the_module(tmp_path):
     done = subprocess.run([sys.executable, "-m", "diffgbm", "--help"], capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert all(name in done.stdout for name in ("fit", "predict", "sample", "evaluate", "inspect", "demo"))
+
+
+def test_version(run):
+    assert run("--version") == (0, f"diffgbm {__version__}\n", "")

@@ -5,7 +5,15 @@ import math
 import pytest
 
 from diffgbm import AutoDiffGBM, DiffGBM
-from diffgbm.cli.options import DEFAULT_RECIPE, RECIPES, estimator_of, quantile_levels, seconds, settings
+from diffgbm.cli.options import (
+    DEFAULT_RECIPE,
+    RECIPES,
+    coverage_levels,
+    estimator_of,
+    quantile_levels,
+    seconds,
+    settings,
+)
 from diffgbm.data.table_files import TableFileError
 from diffgbm.diffusion.recipe import NAMED
 
@@ -21,6 +29,14 @@ def test_levels_are_read(text, levels):
 def test_other_levels_are_refused(text):
     with pytest.raises(TableFileError, match="--quantiles must be levels from 0 to 1"):
         quantile_levels(text)
+
+
+def test_coverages():
+    assert coverage_levels([0.9, 0.5, 0.9]) == [0.9, 0.5]
+    assert coverage_levels([]) == []
+    for value in (0.0, 1.0, 90.0, math.nan):
+        with pytest.raises(TableFileError, match="--interval must lie between 0 and 1"):
+            coverage_levels([0.5, value])
 
 
 def test_settings_are_numbers_truth_values_null_or_text():

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 import threading
 import time
 import warnings
@@ -17,9 +18,10 @@ import pytest
 from diffgbm import DiffGBM
 from diffgbm._util.errors import DiffGBMWarning
 from diffgbm.cli import output
+from diffgbm.cli.entry import CLOSED_PIPE
 from diffgbm.data import table_files
 from diffgbm.data.table_files import TableFileError
-from tests.cli.houses import PREDICT, SETTINGS, changed, houses, read
+from tests.cli.houses import COMMAND, PREDICT, SETTINGS, changed, houses, read
 from tests.conftest import tiny, toy
 
 
@@ -196,3 +198,31 @@ def test_fit_writes_to_a_pipe(folder, tmp_path, run):
     reader.join()
     assert read == [(folder / "one.dgbm").read_bytes()]
     assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("where", [(), ("-o", "-"), ("--output", "-")])
+@pytest.mark.parametrize("command", [("predict", "--interval", 0.8), ("sample", "-n", 3)])
+def test_a_table_on_standard_output_is_that_of_a_file(command, where, folder, tmp_path, run, monkeypatch):
+    monkeypatch.setattr(output, "NUMBERS_AT_ONCE", 7 * 256)
+    words = [folder / "one.dgbm", folder / "tomorrow.csv", "--keep", "id", "--jobs", 1]
+    code, printed, errors = run(*command, *words, *where)
+    assert (code, errors) == (0, "")
+    run(*command, *words, "-o", tmp_path / "o.csv")
+    assert printed == (tmp_path / "o.csv").read_text()
+    assert printed.count("\n") == 41
+
+
+def test_the_table_and_json_do_not_share_standard_output(folder, run):
+    code, printed, errors = run("predict", folder / "one.dgbm", folder / "tomorrow.csv", "--json")
+    assert (code, printed) == (2, "")
+    assert "--json prints to standard output, where the table goes" in errors
+
+
+def test_a_reader_may_leave(folder, tmp_path):
+    """More than fits into the buffer of a pipe is written to a reader that takes one line."""
+    words = [COMMAND, "sample", folder / "one.dgbm", folder / "tomorrow.csv", "-n", "4000", "--jobs", "1"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as process:
+        assert process.stdout.readline().startswith(b'"s0","s1"')
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert (process.returncode, errors) == (CLOSED_PIPE, b"")

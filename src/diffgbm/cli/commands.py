@@ -16,12 +16,31 @@ from diffgbm._util.errors import check_count, known
 from diffgbm._util.optional import need
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
+from diffgbm._version import __version__
 from diffgbm.auto.presets import PRESETS
 from diffgbm.cli.comparison import compared, comparison
-from diffgbm.cli.options import DEFAULT_RECIPE, RECIPES, estimator_of, quantile_levels, seconds, settings
-from diffgbm.cli.output import fit_summary, hide_warnings, print_result, rows_at_once, write_predictions
+from diffgbm.cli.options import (
+    DEFAULT_RECIPE,
+    RECIPES,
+    coverage_levels,
+    estimator_of,
+    quantile_levels,
+    seconds,
+    settings,
+)
+from diffgbm.cli.output import (
+    STANDARD_OUTPUT,
+    check_table_output,
+    fit_summary,
+    hide_warnings,
+    print_result,
+    repeats,
+    rows_at_once,
+    write_predictions,
+)
 from diffgbm.cli.parameters import (
     Drop,
+    Interval,
     Jobs,
     Json,
     Keep,
@@ -31,6 +50,7 @@ from diffgbm.cli.parameters import (
     Seed,
     Set,
     TableFile,
+    TableOutput,
     Targets,
     Trust,
 )
@@ -42,13 +62,13 @@ from diffgbm.data.columns import (
     target_values,
     training_table,
 )
-from diffgbm.data.table_files import TableFileError, check_output
-from diffgbm.distributions.base import quantile_labels
+from diffgbm.data.table_files import TableFileError
+from diffgbm.distributions.base import interval_labels, quantile_labels
 from diffgbm.estimators.base import DistributionalRegressor
 from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.estimators.loading import load
 from diffgbm.estimators.search import DiffGBMCV
-from diffgbm.metrics.evaluation import Scores
+from diffgbm.metrics.evaluation import LEVELS, Scores
 from diffgbm.reporting import report as write_report
 from diffgbm.tuning.search_spaces import space_names
 
@@ -57,13 +77,28 @@ typer = need("typer")
 app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Predict the whole distribution of a column of a table.",
 )
 
 DISTRIBUTION_POINTS = 256
 """Numbers that a predictive distribution takes, about."""
 DEFAULT_TRIALS = 40
 """Trials of ``tune`` without --trials and --minutes."""
+
+
+def print_version(wanted: bool) -> None:
+    """Print the version and leave, if that is wanted."""
+    if wanted:
+        print(f"diffgbm {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main_options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Predict the whole distribution of a column of a table."""
 
 
 @app.command()
@@ -100,6 +135,9 @@ def fit(
     model.fit(X, y).set_params(verbose=0).save(output)
     facts = {"output": str(output), "rows": len(X), "bytes": output.stat().st_size, **model.describe()}
     text = f"{fit_summary(output, target, X, started)} {facts.get('chosen', '')}"
+    if isinstance(model, DiffGBM):
+        facts["repeats"] = repeats(model.records_)
+        text += "" if facts["repeats"] is None else str(model.records_)
     print_result(facts, text.strip(), quiet, as_json)
 
 
@@ -162,9 +200,9 @@ def tune(
 def predict(
     model: ModelFile,
     table: TableFile,
-    output: Output,
+    output: TableOutput = STANDARD_OUTPUT,
     quantiles: Annotated[str | None, typer.Option(help="Levels, separated by commas, e.g. .05,.5,.95.")] = None,
-    interval: Annotated[float | None, typer.Option(help="Coverage of a central interval, e.g. .9.")] = None,
+    interval: Interval = [],  # noqa: B006
     mean: Annotated[bool, typer.Option("--mean", help="The mean.")] = False,
     prob_below: Annotated[float | None, typer.Option(help="The probability of at most this value.")] = None,
     keep: Keep = [],  # noqa: B006
@@ -175,14 +213,13 @@ def predict(
 ) -> None:
     """Write means, quantiles, intervals or probabilities of each row; by default the mean and the 90% interval."""
     hide_warnings(quiet)
-    check_output(output, model, table)
+    check_table_output(output, as_json, model, table)
     levels = None if quantiles is None else quantile_levels(quantiles)
-    if interval is not None and not 0.0 < interval < 1.0:
-        raise TableFileError(f"--interval must lie between 0 and 1, e.g. .9; got {interval:g}.")
+    coverages = coverage_levels(interval)
     if prob_below is not None and not math.isfinite(prob_below):
         raise TableFileError(f"--prob-below must be a finite number; got {prob_below:g}.")
-    if levels is None and interval is None and prob_below is None and not mean:
-        mean, interval = True, 0.9
+    if levels is None and not coverages and prob_below is None and not mean:
+        mean, coverages = True, [0.9]
     loaded = loaded_model(model, trust, jobs)
 
     def columns(X: Any) -> dict[str, Array]:
@@ -193,9 +230,11 @@ def predict(
         if levels is not None:
             values = distribution.quantile(levels)
             parts |= {label: values[..., k] for k, label in enumerate(quantile_labels(levels))}
-        if interval is not None:
-            ends = loaded.interval_of(distribution, X, interval)
-            parts |= {"lower": ends[..., 0], "upper": ends[..., 1]}
+        if coverages:
+            asked = coverages if len(coverages) > 1 else coverages[0]
+            ends = loaded.interval_of(distribution, X, asked)
+            ends = ends.reshape(*distribution.shape, -1)
+            parts |= {label: ends[..., k] for k, label in enumerate(interval_labels(asked))}
         if prob_below is not None:
             parts["prob_below"] = distribution.cdf(prob_below)
         return parts
@@ -207,7 +246,7 @@ def predict(
 def sample(
     model: ModelFile,
     table: TableFile,
-    output: Output,
+    output: TableOutput = STANDARD_OUTPUT,
     n: Annotated[int, typer.Option("-n", "--samples", help="Samples for each row.")] = 1000,
     keep: Keep = [],  # noqa: B006
     trust: Trust = [],  # noqa: B006
@@ -218,7 +257,7 @@ def sample(
 ) -> None:
     """Draw samples for each row: columns s0, s1, ..."""
     hide_warnings(quiet)
-    check_output(output, model, table)
+    check_table_output(output, as_json, model, table)
     check_count("--samples", n, 1)
     check_count("--seed", seed, 0)
     loaded = loaded_model(model, trust, jobs)
@@ -237,6 +276,7 @@ def sample(
 def evaluate(
     model: ModelFile,
     table: TableFile,
+    interval: Interval = [],  # noqa: B006
     trust: Trust = [],  # noqa: B006
     jobs: Jobs = -1,
     quiet: Quiet = False,
@@ -244,9 +284,10 @@ def evaluate(
 ) -> None:
     """Score a model on a table that holds the target: CRPS, skill, coverage, calibration."""
     hide_warnings(quiet)
+    levels = coverage_levels(interval)
     loaded = loaded_model(model, trust, jobs)
     features, names = loaded.fitted_models()[0].features, loaded.response_names()
-    scores = Scores(names)
+    scores = Scores(names, levels or LEVELS)
     rows = rows_at_once(loaded, DISTRIBUTION_POINTS)
     with progress_bar(None, "evaluate", not (quiet or as_json), "row") as bar:
         for X, block in table_blocks(features, table, rows, targets=names):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from lightgbm.basic import LightGBMError
@@ -16,6 +18,8 @@ USER_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError, LightGB
 
 INTERRUPTED = 130
 """Exit code after an interruption."""
+CLOSED_PIPE = 1
+"""Exit code if the reader of standard output leaves, as ``head`` does; nothing is printed then."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -43,7 +47,11 @@ def _run(arguments: Sequence[str] | None) -> int:
         from diffgbm.cli.commands import app
 
         code = int(app(words or ["--help"], prog_name="diffgbm", standalone_mode=False) or 0)
+        sys.stdout.flush()
         return _print_error("interrupted", code) if code == INTERRUPTED else code
+    except BrokenPipeError:
+        _discard_output()
+        return CLOSED_PIPE
     except USER_ERRORS as error:
         return _print_error(str(error) or type(error).__name__, 2)
     except KeyboardInterrupt:
@@ -55,6 +63,12 @@ def _run(arguments: Sequence[str] | None) -> int:
         if type(error).__name__ == "Abort":
             return _print_error("interrupted", INTERRUPTED)
         raise
+
+
+def _discard_output() -> None:
+    """Send what is left in the buffer of standard output nowhere, so that closing it raises nothing."""
+    with suppress(OSError, ValueError), open(os.devnull, "w", encoding="utf-8") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def _print_error(message: str, code: int) -> int:

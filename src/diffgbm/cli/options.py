@@ -33,6 +33,14 @@ def quantile_levels(text: str) -> list[float]:
     return levels
 
 
+def coverage_levels(values: Sequence[float]) -> list[float]:
+    """Check the coverages of --interval, and drop those that repeat."""
+    for value in values:
+        if not 0.0 < value < 1.0:
+            raise TableFileError(f"--interval must lie between 0 and 1, e.g. .9; got {value:g}.")
+    return list(dict.fromkeys(values))
+
+
 def settings(options: Sequence[str], estimator: type[DiffGBM] | type[AutoDiffGBM] = DiffGBM) -> dict[str, Any]:
     """Read ``name=value`` pairs: arguments of the estimator, with numbers, true, false, null or text as values."""
     arguments = {}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,49 @@ from diffgbm._util.optional import need
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
 from diffgbm.data.columns import table_blocks
-from diffgbm.data.table_files import TableFileError, write_table
+from diffgbm.data.records import Records
+from diffgbm.data.table_files import TableFileError, check_output, write_table
 from diffgbm.estimators.base import DistributionalRegressor
 
 NUMBERS_AT_ONCE = 4_000_000
 """Numbers that are held at a time (32 MB): points of distributions, or samples."""
+
+STANDARD_OUTPUT = Path("-")
+"""The name by which a table is written to standard output, as CSV."""
+
+
+class StandardOutput:
+    """Writes pieces of a table to standard output as CSV, all with the columns of the first."""
+
+    def __init__(self) -> None:
+        self._writer: Any = None
+
+    def write(self, piece: Any) -> None:
+        """Append a pyarrow table, and hand it on at once: a reader may wait for it."""
+        if self._writer is None:
+            self._writer = need("pyarrow.csv").CSVWriter(sys.stdout.buffer, piece.schema)
+        self._writer.write_table(piece)
+        sys.stdout.buffer.flush()
+
+
+@contextmanager
+def table_output(path: Path) -> Iterator[Any]:
+    """Open a file, which appears whole or not at all, or standard output for writing pieces of a table."""
+    if path == STANDARD_OUTPUT:
+        yield StandardOutput()
+        return
+    with write_table(path) as writer:
+        yield writer
+
+
+def check_table_output(path: Path, as_json: bool, *inputs: Path) -> None:
+    """Refuse an output that cannot be written before any work is done for it."""
+    if path != STANDARD_OUTPUT:
+        check_output(path, *inputs)
+    elif as_json:
+        raise TableFileError(
+            "--json prints to standard output, where the table goes: write the table to a file, -o FILE."
+        )
 
 
 def rows_at_once(model: DistributionalRegressor, numbers: int) -> int:
@@ -43,7 +83,7 @@ def write_predictions(
     model : DistributionalRegressor
         The model whose columns are read.
     table, output : path
-        Table to read and table to write.
+        Table to read and table to write; ``-`` is standard output.
     keep : sequence of str
         Columns of ``table`` that are copied.
     columns : callable
@@ -54,7 +94,7 @@ def write_predictions(
         How the result is printed.
     """
     features, rows = model.fitted_models()[0].features, 0
-    with write_table(output) as writer, progress_bar(None, "rows", not (quiet or as_json), "row") as bar:
+    with table_output(output) as writer, progress_bar(None, "rows", not (quiet or as_json), "row") as bar:
         for X, block in table_blocks(features, table, rows_at_once(model, numbers), keep):
             kept = {name: block.column(name) for name in keep}
             predicted = with_response_names(columns(X), model)
@@ -63,7 +103,8 @@ def write_predictions(
             writer.write(need("pyarrow").table({**kept, **predicted}))
             rows += len(X)
             bar.update(len(X))
-    print_result({"output": str(output), "rows": rows}, f"{output}: {rows:,} rows.", quiet, as_json)
+    if output != STANDARD_OUTPUT:
+        print_result({"output": str(output), "rows": rows}, f"{output}: {rows:,} rows.", quiet, as_json)
 
 
 def with_response_names(columns: dict[str, Array], model: DistributionalRegressor) -> dict[str, Array]:
@@ -80,6 +121,14 @@ def fit_summary(output: Path, target: Sequence[str], X: Any, started: float) -> 
         f"{output}: fitted {', '.join(target)} to {len(X):,} rows and {X.num_columns} columns "
         f"in {time.perf_counter() - started:.1f} s ({output.stat().st_size / 1e6:.2f} MB)."
     )
+
+
+def repeats(records: Records) -> dict[str, Any] | None:
+    """Describe how the rows of a training table repeat, as facts for a program; ``None`` if all are distinct."""
+    if records.kind == "distinct":
+        return None
+    distinct, count = records.n_distinct, records.n_records
+    return {"kind": records.kind, "distinct": distinct, "records": count, "explained": str(records)}
 
 
 def hide_warnings(quiet: bool) -> None:

@@ -16,7 +16,7 @@ from diffgbm.metrics.randomisation import randomised_pit, row_numbers
 from diffgbm.metrics.scores import climatology_crps
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
-"""Nominal coverages of the central intervals whose coverage and width are reported."""
+"""Nominal coverages that are reported by default."""
 
 
 class Scores:
@@ -26,10 +26,12 @@ class Scores:
     ----------
     names : sequence of str
         The responses.
+    levels : sequence of float
+        Nominal coverages of the central intervals whose coverage and width are reported.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = tuple(names)
+    def __init__(self, names: Sequence[str], levels: Sequence[float] = LEVELS) -> None:
+        self.names, self.levels = tuple(names), tuple(levels)
         self.rows = 0
         self._parts: list[dict[str, Array]] = []
 
@@ -46,12 +48,12 @@ class Scores:
             From a nominal coverage to intervals (n, 2) or (n, d, 2); ``distribution.interval`` by default.
         """
         observed = y.reshape(distribution.shape)
-        ends = {level: (interval or distribution.interval)(level) for level in LEVELS}
+        ends = {level: (interval or distribution.interval)(level) for level in self.levels}
         uniform = row_numbers(observed.shape, first_row=self.rows)
         part = row_scores(distribution, observed, ends, uniform)
         if interval is None:
-            inside = inside_central(distribution, observed, np.array(LEVELS), uniform)
-            part |= {f"coverage_{level:g}": inside[..., k].astype(np.float64) for k, level in enumerate(LEVELS)}
+            inside = inside_central(distribution, observed, np.array(self.levels), uniform)
+            part |= {f"coverage_{level:g}": inside[..., k].astype(np.float64) for k, level in enumerate(self.levels)}
         columns = {name: np.asarray(values, dtype=np.float64).reshape(len(y), -1) for name, values in part.items()}
         self._parts.append({**columns, "logpdf": np.asarray(distribution.logpdf(observed)).reshape(len(y), 1)})
         self.rows += len(y)
