@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from reliability import statistical_page
 from reliability.records import lines
+from reliability.tables import table
 
 PAGE = Path(__file__).parent.parent / "docs" / "reliability.md"
 Line = dict[str, Any]
+KINDS = ("json", "booster", "array", "swap", "zip")
 
 OPENING = """\
 # Reliability
 
-How the library behaves under stress: untrusted files, long runs, killed processes, other versions. A command recorded
-every figure on this page, and `python -m reliability page` wrote the page; a test compares the two. `make harden` runs
-a quick form of all of it.
+How the library behaves under stress: difficult tables, untrusted files, long runs, threads, killed processes, other
+versions. A command recorded every figure on this page, and `python -m reliability page` wrote the page; a test compares
+the two. `make harden` runs a quick form of all of it.
 """
 
 
@@ -27,15 +29,18 @@ def write() -> None:
 
 def text() -> str:
     """Return the page."""
-    parts = [OPENING, _inputs(), _files(), _soak(), _kills(), _versions(), _supply()]
+    parts = [
+        OPENING,
+        statistical_page.section(),
+        _inputs(),
+        _files(),
+        _soak(),
+        _threads(),
+        _kills(),
+        _versions(),
+        _supply(),
+    ]
     return "\n".join(parts)
-
-
-def table(head: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> str:
-    """Return a table in Markdown; numbers with commas."""
-    shown = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
-    body = [head, tuple("---" for _ in head), *shown]
-    return "".join(f"| {' | '.join(row)} |\n" for row in body)
 
 
 def _inputs() -> str:
@@ -58,6 +63,11 @@ def _files() -> str:
         for kind, name in (("model files", "fuzz-model"), ("boosters' text", "fuzz-forest"))
         for line in lines(name)
     ]
+    kinds = [
+        (str(line["minutes"]), *(line["kinds"][kind] for kind in KINDS))
+        for line in lines("fuzz-model")
+        if "kinds" in line
+    ]
     notes = [line["note"] for name in ("fuzz-model", "fuzz-forest") for line in lines(name) if "note" in line]
     result = [(line["where"], line["what"], line["found_by"], f"`{line['test']}`") for line in lines("findings")]
     return f"""\
@@ -69,6 +79,10 @@ model must predict intervals, and LightGBM and our engine must agree. "Complaine
 
 {table(("what", "minutes", "inputs", "refused", "complained", "used", "findings"), rows)}
 {"".join(f"Note: {note}.{chr(10)}" for note in notes)}
+Model files have one error of five kinds: values of the manifest, lines of a booster, arrays, entries or values of
+another model, fields of the zip headers. Checksums are computed again. Inputs by kind:
+
+{table(("minutes", "JSON values", "booster lines", "arrays", "swapped between models", "zip headers"), kinds)}
 The table shows runs of the current code. Earlier findings, from fuzzing and from code review, are fixed, and each has a
 test:
 
@@ -103,6 +117,23 @@ warm-up of a quarter of the rounds and have standard errors:
 
 
 RESOURCES = (("memory", "memory", "MB"), ("threads", "threads", "count"), ("open files", "files", "count"))
+
+
+def _threads() -> str:
+    runs = lines("threads")
+    if not runs:
+        return "## Threads\n\nNo figures are recorded yet (`python -m reliability threads`).\n"
+    run = runs[-1]
+    rows = [(call, count) for call, count in run["calls"].items()]
+    return f"""\
+## Threads
+
+{run["workers"]} threads fit, calibrate, predict, sample, save, load and report at once, in {run["bursts"]:,} bursts
+within {run["minutes"]} minutes. Every answer is compared, bit by bit, with that of the same call alone. After each
+burst the process must be as it was: warning filters, threads of linear algebra, random states, working directory,
+environment, umask, locale, signal handlers, numpy's options, number of threads. Findings: {run["findings"]}.
+
+{table(("call", "times"), rows)}"""
 
 
 def _kills() -> str:

@@ -143,8 +143,9 @@ def _step(X: Array) -> Array:
 
 CASES: dict[str, Case] = {
     "linear": Case("x0 + N(0, 1), 400 rows", 400, _normal, _normal_points),
-    "stacked_2": Case("the same table, stacked on itself", 400, _normal, _normal_points, spoilt=_stacked(2)),
-    "stacked_4": Case("250 rows of it, four times", 250, _normal, _normal_points, spoilt=_stacked(4)),
+    "stacked_2": Case("these 400 rows, stacked on themselves", 400, _normal, _normal_points, spoilt=_stacked(2)),
+    "linear_250": Case("250 rows of it", 250, _normal, _normal_points),
+    "stacked_4": Case("the 250 rows, four times", 250, _normal, _normal_points, spoilt=_stacked(4)),
     "entities": Case("50 entities of 20 rows each; fresh entities", 50, _normal, _normal_points, spoilt=_entities),
     "zeros": Case(
         "70% zeros, else exponential",
