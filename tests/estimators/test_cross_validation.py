@@ -70,6 +70,21 @@ def test_groups_are_held_out_together():
         assert not (dist.values == y[:, None]).any()
 
 
+def test_groups_reach_the_estimator_and_may_be_a_column():
+    class Grouped(Memory):
+        def fit(self, X, y, groups=None):
+            assert set(np.asarray(y)) == {float(g) for g in np.unique(groups)}
+            return super().fit(X, y)
+
+    frame = pd.DataFrame({"a": np.arange(60.0), "customer": np.arange(60) % 12})
+    y = (np.arange(60) % 12).astype(float)
+    by_name = cross_val_distribution(Grouped(), frame, y, cv=3, groups="customer")
+    by_values = cross_val_distribution(Grouped(), frame[["a"]], y, cv=3, groups=frame["customer"])
+    np.testing.assert_array_equal(by_name.values, by_values.values)
+    fitted = cross_val_distribution(SMALL, frame, y, cv=3, groups="customer")
+    assert len(fitted) == 60
+
+
 def test_labels_and_order_of_frames():
     frame = pd.DataFrame(X, columns=list("abc"), index=[f"row{i}" for i in range(90)])
     dist = cross_val_distribution(SMALL, frame, pd.Series(Y, index=frame.index, name="price"), cv=FOLDS)

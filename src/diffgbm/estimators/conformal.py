@@ -52,6 +52,9 @@ ONE_RESPONSE = "ConformalDiffGBM calibrates one response; fit one of them for ea
 class ConformalDiffGBM(DistributionalRegressor):
     """Use this if intervals must have a coverage guarantee: conformal calibration of a distributional regressor.
 
+    If you have a fitted model and rows that it has not seen, call ``ConformalDiffGBM(model).calibrate(X, y)``. Otherwise
+    ``fit`` does both. The documentation has a guide, "Conformal intervals".
+
     Parameters
     ----------
     estimator : estimator with ``predict_distribution``, optional
@@ -158,12 +161,14 @@ class ConformalDiffGBM(DistributionalRegressor):
         options = {"groups": groups, "time": time, **fit_params}
         options = {name: value for name, value in options.items() if value is not None}
         for train, held_out in self._splits(X, y, structure, given):
-            models.append(_fitted(base, X, y, train, options, structure))
+            models.append(fitted_part(base, X, y, train, options, structure))
             parts.append((_safe_indexing(X, held_out), _safe_indexing(y, held_out)))
         if given.order is None or len(models) == 1:
             return self._calibrate(models, parts)
         # models of early windows are out of date: a model of all rows predicts new ones
-        return self._calibrate(models, parts, [_fitted(base, X, y, np.arange(len(given.order)), options, structure)])
+        return self._calibrate(
+            models, parts, [fitted_part(base, X, y, np.arange(len(given.order)), options, structure)]
+        )
 
     def _splits(self, X: Any, y: Any, structure: Structure, given: GivenStructure) -> Sequence[Split]:
         """Return the rows to learn from and those to calibrate on: one split, or several."""
@@ -405,7 +410,7 @@ def _distribution(stored: Stored, reader: Reader) -> PredictiveDistribution:
     return PredictiveDistribution(values, levels, of_type(stored, "name", str), support=read_support(stored))
 
 
-def _fitted(base: Any, X: Any, y: Any, rows: Rows, options: Mapping[str, Any], structure: Structure) -> Any:
+def fitted_part(base: Any, X: Any, y: Any, rows: Rows, options: Mapping[str, Any], structure: Structure) -> Any:
     """Fit a clone of an estimator to some rows; a single group or a single time among them is not worth mentioning."""
     some = dict(_check_method_params(X, options, indices=rows))
     part = structure.part(rows)

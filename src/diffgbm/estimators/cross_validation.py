@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_method_params, _num_samples
+from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from diffgbm._util.errors import check_count
 from diffgbm._util.progress import progress_bar
@@ -20,10 +19,11 @@ from diffgbm.data.frames import row_index
 from diffgbm.data.records import find_records
 from diffgbm.data.response import read_response
 from diffgbm.data.splits import Split, k_folds
-from diffgbm.data.structure import INDEPENDENT, Structure
+from diffgbm.data.structure import INDEPENDENT, Structure, read_structure
 from diffgbm.distributions import JointDistribution, PredictiveDistribution
 from diffgbm.distributions.support import Support
 from diffgbm.estimators.base import DistributionalRegressor
+from diffgbm.estimators.conformal import fitted_part
 from diffgbm.metrics.scorers import last_step
 
 
@@ -54,8 +54,9 @@ def cross_val_distribution(
     cv : int, splitter or iterable of (train, test), default=5
         Number of shuffled folds, in which rows that repeat stay together as in ``fit``, or any splitter of scikit-learn
         that holds out every row once.
-    groups : array-like of shape (n,), optional
-        Labels of rows that belong together. An integer ``cv`` then keeps groups whole; a splitter gets them.
+    groups : array-like of shape (n,) or str, optional
+        Labels of rows that belong together, or a column of ``X`` that holds them and is no feature then. An integer
+        ``cv`` keeps groups whole, a splitter gets them, and so does ``fit``.
     seed : int
         Seed of the folds of an integer ``cv`` without groups.
     verbose : int
@@ -83,13 +84,15 @@ def cross_val_distribution(
     n = _num_samples(X)
     if _num_samples(y) != n:
         raise ValueError(f"y must have one entry for each of the {n} rows of X; it has {_num_samples(y)}.")
-    splits = _splits(model, X, y, cv, groups, seed, fit_params.get("cat_idx"))
+    X, given = read_structure(X, groups, None)
+    splits = _splits(model, X, y, cv, given.labels, seed, fit_params.get("cat_idx"))
     _check_partition([test for _, test in splits], n)
+    if given.labels is not None and has_fit_parameter(model, "groups"):
+        fit_params["groups"] = given.labels
     parts = []
     with progress_bar(len(splits), "folds", verbose, "fold") as bar:
         for train, test in splits:
-            options = _check_method_params(X, fit_params, indices=train)
-            fitted = clone(model).fit(_safe_indexing(X, train), _safe_indexing(y, train), **options)
+            fitted = fitted_part(model, X, y, train, fit_params, Structure(given.labels))
             last, rows = last_step(fitted, _safe_indexing(X, test))
             parts.append(last.predict_distribution(rows))
             bar.update()
