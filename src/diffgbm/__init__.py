@@ -9,6 +9,7 @@ from diffgbm.distributions.joint import JointDistribution
 from diffgbm.distributions.newsvendor import Order, newsvendor
 from diffgbm.distributions.samples import Samples
 from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.estimators.adaptive import AdaptiveConformal
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.conformal import ConformalDiffGBM
 from diffgbm.estimators.cross_validation import cross_val_distribution
@@ -22,6 +23,7 @@ from diffgbm.persistence.archive import ModelFileError
 from diffgbm.reporting import Report, report
 
 __all__ = [
+    "AdaptiveConformal",
     "AutoDiffGBM",
     "Comparison",
     "ConformalDiffGBM",

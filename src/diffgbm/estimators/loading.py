@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from diffgbm.estimators.adaptive import AdaptiveConformal
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.conformal import ConformalDiffGBM
 from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.persistence.files import read_file
 
-ESTIMATORS = (DiffGBM, AutoDiffGBM, ConformalDiffGBM)
+Loaded = DiffGBM | AutoDiffGBM | ConformalDiffGBM | AdaptiveConformal
+
+ESTIMATORS = (DiffGBM, AutoDiffGBM, ConformalDiffGBM, AdaptiveConformal)
 
 
-def load(path: str | os.PathLike[str], trusted: Iterable[str | type] = ()) -> DiffGBM | AutoDiffGBM | ConformalDiffGBM:
+def load(path: str | os.PathLike[str], trusted: Iterable[str | type] = ()) -> Loaded:
     """Read a model that ``save`` of an estimator wrote.
 
     Nothing in the file is run. A file that is truncated, altered, forged or of a later version is refused.
@@ -29,7 +32,7 @@ def load(path: str | os.PathLike[str], trusted: Iterable[str | type] = ()) -> Di
 
     Returns
     -------
-    DiffGBM, AutoDiffGBM or ConformalDiffGBM
+    DiffGBM, AutoDiffGBM, ConformalDiffGBM or AdaptiveConformal
         The fitted estimator. It draws the same samples and predicts the same distributions as the saved one, to the
         last bit. Out-of-bag distributions of the training rows are not stored.
 
@@ -38,5 +41,5 @@ def load(path: str | os.PathLike[str], trusted: Iterable[str | type] = ()) -> Di
     ModelFileError
         If the file is anything but a model file that this version can read.
     """
-    model: DiffGBM | AutoDiffGBM | ConformalDiffGBM = read_file(path, ESTIMATORS, trusted)
+    model: Loaded = read_file(path, ESTIMATORS, trusted)
     return model
