@@ -39,3 +39,16 @@ def test_only_frequent_categories_get_a_column():
 def test_all_columns_may_be_categories():
     dense = DenseTable.learn(np.array([[0.0], [1.0], [1.0]]), [0])
     np.testing.assert_array_equal(dense(np.array([[1.0], [np.nan]])), [[0, 1], [0, 0]])
+
+
+def test_one_outlier_does_not_squeeze_a_column_and_no_value_is_far_beyond_the_training_values():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(300, 2))
+    plain = DenseTable.learn(X, [])
+    wild = X.copy()
+    wild[5, 0] = 1e9
+    dense = DenseTable.learn(wild, [])
+    assert dense.scale == pytest.approx(plain.scale, rel=0.1)
+    assert np.abs(dense(wild)).max() < 10.0
+    assert np.array_equal(plain(X), (X - plain.centre) / plain.scale)
+    assert np.abs(plain(np.array([[1e9, -1e9]]))).max() < 10.0

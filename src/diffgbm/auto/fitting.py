@@ -17,7 +17,7 @@ from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.budget import BUDGET, Clock
 from diffgbm.auto.candidates import Candidate
 from diffgbm.auto.final_models import Pool, disagreement, train_final_models
-from diffgbm.auto.first_stages import fit_first_stages, repeats_for
+from diffgbm.auto.first_stages import FirstStages, fit_first_stages, repeats_for
 from diffgbm.auto.leaderboard import Leaderboard
 from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.presets import Preset
@@ -31,8 +31,10 @@ from diffgbm.auto.trainer import Trainer
 from diffgbm.data.splits import reserve, subsample
 from diffgbm.data.structure import INDEPENDENT, Structure
 from diffgbm.distributions import Distribution, PredictiveDistribution
-from diffgbm.first_stage import Task
+from diffgbm.first_stage import FirstStageValues, Task
+from diffgbm.first_stage.assembly import no_first_stage_values
 from diffgbm.fitting.atoms import AtomFit
+from diffgbm.fitting.outliers import fitted_without_outliers
 from diffgbm.fitting.training import TrainingTable, fitted_atoms, read_table
 from diffgbm.fitting.warm import warmup
 
@@ -204,7 +206,20 @@ def _trainer(table: TrainingTable, preset: Preset, seed: int, n_jobs: int, progr
         progress.tick,
         table.structure,
     )
-    first_stages = fit_first_stages(task, preset, progress.clock, progress.report)
+
+    def fit(task: Task) -> tuple[FirstStages, FirstStageValues]:
+        fitted = fit_first_stages(task, preset, progress.clock, progress.report)
+        values = fitted.assembled("stack", ())[1] if fitted.has("stack", ()) else no_first_stage_values(task.y)
+        return fitted, values
+
+    clock = progress.clock
+    first_stages, _, y, moved = fitted_without_outliers(
+        task,
+        fit,
+        lambda: clock.limit is None or clock.spent < BUDGET.first_stage_models * clock.limit,
+        table.suspects,
+    )
+    table, first_stages = table.with_responses(y, moved), replace(first_stages, task=replace(task, y=y))
     known = np.arange(len(table.y))
     if table.structure.order is not None and first_stages.fitted:
         known = task.held_out

@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from diffgbm._util.types import Array
 from diffgbm.data.moments import Moments
 from diffgbm.data.numbers import as_frame, column_numbers, not_numbers, plain_array
+from diffgbm.data.outliers import winsorised
 
 _LARGEST, _SMALLEST = 1e150, 1e-150
 """Responses beyond these have no variance in floating point."""
@@ -70,12 +71,16 @@ class ResponseTable:
 
     @classmethod
     def learn(cls, y: Any, weights: Array | None, n_rows: int) -> tuple[ResponseTable, Array]:
-        """Learn from the ``n_rows`` training responses; return them standardised, of shape (n, d)."""
+        """Learn from the ``n_rows`` training responses; return them standardised, of shape (n, d).
+
+        Outliers are moved first (``winsorised``): they decide neither location nor scale.
+        """
         names, values = read_response(y)
         if len(values) != n_rows:
             raise ValueError(f"X and y must have the same number of rows; got X with {n_rows}, y with {len(values)}.")
-        matrix = values.reshape(len(values), -1)
-        counted, w = (matrix, None) if weights is None else (matrix[weights > 0.0], weights[weights > 0.0])
+        positive = None if weights is None else weights > 0.0
+        matrix, _ = winsorised(values.reshape(len(values), -1), positive)
+        counted, w = (matrix, None) if weights is None else (matrix[positive], weights[positive])
         if len(counted) == 0:
             raise ValueError("sample_weight must be positive for some rows; got only zeros.")
         table = cls.from_summary(names, values.ndim == 1, ResponseSummary.of(counted, w))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgbm._util.types import Array
+from diffgbm.data.outliers import winsorised
 
 MOST_LEVELS = 32
 """Categories of a column that are one-hot encoded, the most frequent first; rarer ones get no column."""
@@ -26,6 +27,9 @@ class DenseTable:
         Median, mean and standard deviation of each numeric column.
     levels : tuple of (int, ndarray)
         Categorical columns and the codes that get a column.
+    low, high : ndarray
+        Limits of each numeric column; values beyond are moved to them. They are one range away from the training
+        values, outliers aside: smooth functions extrapolate without bound, and one outlier would squeeze all others.
     """
 
     numeric: NDArray[np.intp]
@@ -34,6 +38,8 @@ class DenseTable:
     centre: Array
     scale: Array
     levels: tuple[tuple[int, Array], ...]
+    low: Array
+    high: Array
 
     @classmethod
     def learn(cls, X: Array, categorical: Sequence[int]) -> DenseTable:
@@ -43,7 +49,7 @@ class DenseTable:
         values[~np.isfinite(values)] = np.nan
         known = np.isfinite(values)
         fill = np.array([np.median(v[k]) if k.any() else 0.0 for v, k in zip(values.T, known.T, strict=True)])
-        filled = np.where(known, values, fill)
+        filled, low, high = _limited(np.where(known, values, fill))
         scale = filled.std(axis=0)
         levels = []
         for j in categorical:
@@ -57,6 +63,8 @@ class DenseTable:
             filled.mean(axis=0),
             np.where(scale > 0.0, scale, 1.0),
             tuple(levels),
+            low,
+            high,
         )
 
     @property
@@ -67,7 +75,19 @@ class DenseTable:
     def __call__(self, X: Array) -> Array:
         """Return rows (n, p) as finite numbers (n, width)."""
         values = X[:, self.numeric].astype(np.float64)
-        values = (np.where(np.isfinite(values), values, self.fill) - self.centre) / self.scale
+        values = np.clip(np.where(np.isfinite(values), values, self.fill), self.low, self.high)
+        values = (values - self.centre) / self.scale
         flags = ~np.isfinite(X[:, self.gaps])
         ones = [X[:, [j]] == codes[None, :] for j, codes in self.levels]
         return np.ascontiguousarray(np.hstack([values, flags, *ones], dtype=np.float64))
+
+
+def _limited(values: Array) -> tuple[Array, Array, Array]:
+    """Move outliers of columns (n, q); return the columns and the limits (q,), one range beyond the other values."""
+    inner, found = winsorised(values)
+    low, high = (end(inner, axis=0) if len(inner) else np.zeros(values.shape[1]) for end in (np.min, np.max))
+    largest = np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        span = np.minimum(high - low, largest)
+        low, high = np.maximum(low - span, -largest), np.minimum(high + span, largest)
+    return (np.clip(values, low, high) if any(found) else values), low, high

@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
+import narwhals as nw
 import numpy as np
 
 from diffgbm._util.errors import check_count, known
 from diffgbm._util.parallel import n_threads, one_blas_thread
 from diffgbm._util.progress import StatusLine
-from diffgbm._util.types import Array, Rows
+from diffgbm._util.types import Array, Booleans, Rows
 from diffgbm.data.division import NOT_DIVIDED, Division, divided_rows
 from diffgbm.data.features import FeatureTable
+from diffgbm.data.frames import row_index
+from diffgbm.data.outliers import warn_of_outliers, winsorised
 from diffgbm.data.records import REPEATS, Records, find_records, given_records
 from diffgbm.data.response import ResponseTable, read_response
 from diffgbm.data.splits import Split, bag_splits
@@ -31,6 +34,7 @@ from diffgbm.fitting.fit_progress import FitProgress
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.noise_table import NoiseTable
 from diffgbm.fitting.out_of_bag import Training
+from diffgbm.fitting.outliers import fitted_without_outliers, warn_of_residuals
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class TrainingTable:
     weights : ndarray of shape (n,) or None
         Weight of each row.
     observed : ndarray of shape (n, d)
-        Responses as the user gave them, to the last bit.
+        Responses as the user gave them, to the last bit; outliers are moved (``winsorised``).
     repetition : Records
         How the rows repeat.
     structure : Structure
@@ -58,6 +62,10 @@ class TrainingTable:
     copies : ndarray of shape (m,) or None
         For each of the user's ``m`` rows of positive weight its row here: copies of a row are one row with their
         weight.
+    labels : array of shape (n,) or None
+        The user's row labels, or positions, for messages.
+    moved : ndarray of shape (n,) or None
+        Whether the response is an outlier that was moved.
     """
 
     features: FeatureTable
@@ -70,18 +78,44 @@ class TrainingTable:
     structure: Structure = INDEPENDENT
     copies: Rows | None = None
     division: Division = NOT_DIVIDED
+    labels: Any = None
+    moved: Booleans | None = None
 
     def part(self, rows: Rows) -> TrainingTable:
         """Return some of the rows, read as the whole table was."""
         weights = None if self.weights is None else self.weights[rows]
-        structure, observed = self.structure.part(rows), self.observed[rows]
-        return replace(self, X=self.X[rows], y=self.y[rows], weights=weights, observed=observed, structure=structure)
+        return replace(
+            self,
+            X=self.X[rows],
+            y=self.y[rows],
+            weights=weights,
+            observed=self.observed[rows],
+            structure=self.structure.part(rows),
+            labels=None if self.labels is None else self.labels[rows],
+            moved=None if self.moved is None else self.moved[rows],
+        )
+
+    def with_responses(self, y: Array, rows: Rows) -> TrainingTable:
+        """Return the table with standardised responses ``y`` (n, d), of which ``rows`` were moved; warn of them."""
+        if len(rows) == 0:
+            return self
+        observed = self.observed.copy()
+        observed[rows] = self.response.restore(y[rows])
+        unknown = np.setdiff1d(rows, self.suspects)
+        labels = np.arange(len(y)) if self.labels is None else self.labels
+        warn_of_residuals(unknown, self.observed, observed, labels)
+        return replace(self, y=y, observed=observed)
 
     def continuous(self, rest: Rows) -> TrainingTable:
         """Return the rows ``rest``, those of a continuous part, with their response standardised anew."""
         part = self.part(rest)
         response, y = ResponseTable.learn(part.observed[:, 0], part.weights, len(rest))
         return replace(part, response=replace(response, names=self.response.names), y=y)
+
+    @property
+    def suspects(self) -> Rows:
+        """Rows whose responses are outliers among all responses."""
+        return np.arange(0) if self.moved is None else np.flatnonzero(self.moved)
 
     @property
     def sources(self) -> Rows:
@@ -106,17 +140,24 @@ def read_table(
         features = replace(features, ignored=(given.group_column,))
     weights = None if sample_weight is None else read_weights(sample_weight, matrix)
     response, standard = ResponseTable.learn(y, weights, len(matrix))
-    observed = read_response(y)[1].reshape(standard.shape)
+    raw = read_response(y)[1].reshape(standard.shape)
+    observed, outliers = winsorised(raw, None if weights is None else weights > 0.0)
+    labels = _row_labels(X, y, len(matrix))
+    warn_of_outliers(raw, outliers, labels)
+    moved = None if observed is raw else np.any(observed != raw, axis=1)
     if weights is not None and not np.all(weights > 0.0):  # rows of no weight are left out
         counted = weights > 0.0
-        matrix, standard, weights, observed = matrix[counted], standard[counted], weights[counted], observed[counted]
+        matrix, standard, weights = matrix[counted], standard[counted], weights[counted]
+        raw, observed, labels = raw[counted], observed[counted], labels[counted]
+        moved = None if moved is None else moved[counted]
         given = given.part(counted)
     if len(matrix) < 2:
         raise ValueError(f"{owner} needs at least 2 rows of positive weight; got n_samples={len(matrix)}.")
-    found = _records(matrix, observed, repeats, given)
+    found = _records(matrix, raw, repeats, given)
     structure = Structure(found.labels, given.order)
-    division = divided_rows(matrix, observed, found, given)
-    table = TrainingTable(features, response, matrix, standard, weights, observed, found, structure, division=division)
+    division = divided_rows(matrix, raw, found, given)
+    parts = (features, response, matrix, standard, weights, observed, found, structure)
+    table = TrainingTable(*parts, division=division, labels=labels, moved=moved)
     return _without_copies(table) if found.are_copies else table
 
 
@@ -127,6 +168,12 @@ def _records(matrix: Array, observed: Array, repeats: str, given: GivenStructure
     if given.order is not None and repeats == "auto":
         return find_records(np.column_stack([matrix, given.order]), observed, repeats)
     return find_records(matrix, observed, repeats)
+
+
+def _row_labels(X: Any, y: Any, n: int) -> Any:
+    """Return the labels of the user's rows: those of ``y`` or ``X``, or positions."""
+    known = [index for index in map(row_index, (nw.to_native(y, pass_through=True), X)) if index is not None]
+    return np.asarray(known[0]) if known else np.arange(n)
 
 
 def _without_copies(table: TrainingTable) -> TrainingTable:
@@ -202,9 +249,15 @@ def fit_table(params: Mapping[str, Any], whole: TrainingTable) -> tuple[FittedMo
         progress = FitProgress(
             line, n_fits(plan, task), n_boosters, params["n_estimators"], params["early_stopping_rounds"]
         )
-        first_stage, stage_values = fit_first_stage(replace(task, tick=progress.first_stage_fit), plan)
+        first_stage, stage_values, cleaned, moved = fitted_without_outliers(
+            replace(task, tick=progress.first_stage_fit),
+            lambda task: fit_first_stage(task, plan),
+            suspects=table.suspects,
+        )
+        table = table.with_responses(cleaned, moved)
         subtracted = first_stage is not None and first_stage.location is not None
         if atom_fit is not None and subtracted and not _helps(stage_values, table):
+            task = replace(task, y=table.y)
             first_stage, stage_values = fit_first_stage(task, replace(plan, subtracted=None, scaled=None))
         noise_table = NoiseTable.of(table.X, table.y, table.weights, table.features.categorical, stage_values)
         if params["sde_initialize_from_data"]:

@@ -18,6 +18,9 @@ from diffgbm.persistence.scikit_learn import read_regressors, write_regressors
 from diffgbm.persistence.store import Kind, Part, Reader, Writer
 from diffgbm.persistence.values import Stored, count, list_of, numbers, one_of, positions
 
+LARGEST = float(np.finfo(np.float64).max)
+"""Limit of a column that has none."""
+
 
 def write_dense(dense: DenseTable, writer: Writer) -> dict[str, Any]:
     """Store a dense table: how rows are scaled and one-hot encoded."""
@@ -25,7 +28,7 @@ def write_dense(dense: DenseTable, writer: Writer) -> dict[str, Any]:
         "columns": len(dense.numeric) + len(dense.levels),
         "numeric": dense.numeric.tolist(),
         "gaps": dense.gaps.tolist(),
-        **{name: getattr(dense, name).tolist() for name in ("fill", "centre", "scale")},
+        **{name: getattr(dense, name).tolist() for name in ("fill", "centre", "scale", "low", "high")},
         "levels": [[j, codes.tolist()] for j, codes in dense.levels],
     }
 
@@ -36,6 +39,9 @@ def read_dense(stored: Stored, reader: Reader) -> Part:
     numeric = positions(stored, "numeric", p)
     gaps = positions(stored, "gaps", p)
     fill, centre, scale = (numbers(stored, name, len(numeric)) for name in ("fill", "centre", "scale"))
+    # older files have no limits
+    unlimited = {"low": [-LARGEST] * len(numeric), "high": [LARGEST] * len(numeric)}
+    low, high = (numbers({**unlimited, **stored}, name, len(numeric)) for name in ("low", "high"))
     levels = []
     for item in list_of(stored, "levels", list):
         j, codes = item
@@ -46,7 +52,9 @@ def read_dense(stored: Stored, reader: Reader) -> Part:
         raise ValueError("columns are missing or occur twice")
     if not (scale > 0.0).all():
         raise ValueError("the scale of a column must be > 0")
-    dense = DenseTable(numeric, gaps, fill, centre, scale, tuple(levels))
+    if not (low <= high).all():
+        raise ValueError("the limits of a column must be in order")
+    dense = DenseTable(numeric, gaps, fill, centre, scale, tuple(levels), low, high)
     return Part(dense, p, dense.width)
 
 
