@@ -25,7 +25,8 @@ def fitted(task, preset=PRESET, clock=None):
     """The fitted models, and the names in the order in which they were fitted."""
     messages = []
     made = fit_first_stages(task, preset, clock or Clock(None), messages.append)
-    names = [text.removeprefix("first stage: ") for text in messages if text.startswith("first stage: ")]
+    begin = "fitting first-stage models ("
+    names = [text.removeprefix(begin)[:-1] for text in messages if text.startswith(begin)]
     return made, names
 
 
