@@ -52,8 +52,8 @@ ONE_RESPONSE = "ConformalDiffGBM calibrates one response; fit one of them for ea
 class ConformalDiffGBM(DistributionalRegressor):
     """Use this if intervals must have a coverage guarantee: conformal calibration of a distributional regressor.
 
-    If you have a fitted model and rows that it has not seen, call ``ConformalDiffGBM(model).calibrate(X, y)``. Otherwise
-    ``fit`` does both. The documentation has a guide, "Conformal intervals".
+    If you have a fitted model and rows that it has not seen, call ``ConformalDiffGBM(model).calibrate(X, y)``;
+    otherwise ``fit`` does both. The documentation has a guide, "Conformal intervals".
 
     Parameters
     ----------
