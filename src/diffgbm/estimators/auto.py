@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from diffgbm._util.docs import fill_docstring
+from diffgbm._util.docs import fill_docstring, with_paragraphs
 from diffgbm._util.errors import check_count, known
 from diffgbm._util.parallel import n_threads
 from diffgbm._util.types import Array
@@ -17,7 +17,7 @@ from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.presets import PRESETS, Preset
 from diffgbm.data.records import REPEATS
 from diffgbm.distributions import Distribution, PredictiveDistribution
-from diffgbm.estimators.base import DistributionalRegressor, sample_key
+from diffgbm.estimators.base import SHARED, DistributionalRegressor, sample_key
 from diffgbm.fitting.model import FittedModel
 from diffgbm.persistence.arguments import read_arguments, write_arguments
 from diffgbm.persistence.store import Part, Reader, Writer
@@ -122,6 +122,7 @@ class AutoDiffGBM(DistributionalRegressor):
         tags.non_deterministic = True
         return tags
 
+    @with_paragraphs(**SHARED)
     def fit(
         self,
         X: Any,
@@ -135,12 +136,7 @@ class AutoDiffGBM(DistributionalRegressor):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Numbers and categories; values may be missing.
-        y : array-like, Series or frame of shape (n,) or (n, d)
-            Responses, all finite.
-        cat_idx : sequence of int, optional
-            Categorical columns of an array.
+        {table}
         sample_weight : array-like of shape (n,), optional
             Weight of each row.
         groups : array-like of shape (n,) or str, optional
@@ -269,19 +265,13 @@ class AutoDiffGBM(DistributionalRegressor):
         for rows, labels in self._blocks(X, matrix):
             yield self.pool_.distribution(rows, n_points, labels, threads, verbose)
 
+    @with_paragraphs(**SHARED)
     def sample(self, X: Any, n_samples: int, seed: int | None = None, first_row: int = 0) -> Array:
         """Draw samples of y for each row.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows to predict.
-        n_samples : int
-            Samples for each row.
-        seed : int, optional
-            Seed of the samples; ``None`` draws new ones in each call.
-        first_row : int
-            Position of the first row in a longer table that is sampled block by block.
+        {sampled}
 
         Returns
         -------

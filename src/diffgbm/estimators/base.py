@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from diffgbm._util.docs import with_paragraphs
 from diffgbm._util.errors import check_count, warn
 from diffgbm._util.parallel import n_threads
 from diffgbm._util.types import Array
@@ -25,6 +26,28 @@ from diffgbm.persistence.files import write_file
 
 ROWS_AT_ONCE = 8192
 """Rows whose distributions are held at a time (about 20 MB) by the methods that need a few numbers of each."""
+
+SHARED = {
+    "table": """
+        X : array-like or frame of shape (n, p)
+            Numbers and categories; values may be missing. One-dimensional arrays are one column.
+        y : array-like, Series or frame of shape (n,) or (n, d)
+            Responses, all finite.
+        cat_idx : sequence of int, optional
+            Categorical columns of an array.
+    """,
+    "sampled": """
+        X : array-like or frame of shape (n, p)
+            Rows to predict.
+        n_samples : int
+            Samples for each row.
+        seed : int, optional
+            Seed of the samples; ``None`` draws new ones in each call.
+        first_row : int
+            Position of the first row in a longer table that is sampled block by block.
+    """,
+}
+"""Paragraphs that docstrings of several estimators share."""
 
 
 class DistributionalRegressor(RegressorMixin, BaseEstimator, ABC):
@@ -47,19 +70,13 @@ class DistributionalRegressor(RegressorMixin, BaseEstimator, ABC):
         """Return the fitted models inside; all of them were fitted to tables with the same columns."""
 
     @abstractmethod
+    @with_paragraphs(**SHARED)
     def sample(self, X: Any, n_samples: int, *, seed: int | None = None, first_row: int = 0) -> Array:
         """Draw samples of y for each row: shape (n_samples, n) or (n_samples, n, d).
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows to predict.
-        n_samples : int
-            Samples for each row.
-        seed : int, optional
-            Seed of the samples; ``None`` draws new ones in each call.
-        first_row : int
-            Position of the first row in a longer table that is sampled block by block.
+        {sampled}
         """
 
     @abstractmethod

@@ -24,6 +24,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted, has_fit_parameter
 
+from diffgbm._util.docs import with_paragraphs
 from diffgbm._util.errors import check_count, known
 from diffgbm._util.types import Array, Rows
 from diffgbm.data.features import FeatureTable
@@ -34,7 +35,7 @@ from diffgbm.data.structure import GivenStructure, Structure, check_groups, read
 from diffgbm.distributions import Distribution, IntervalKind, PredictiveDistribution
 from diffgbm.distributions.base import coverages
 from diffgbm.estimators.auto import AutoDiffGBM
-from diffgbm.estimators.base import DistributionalRegressor
+from diffgbm.estimators.base import SHARED, DistributionalRegressor
 from diffgbm.estimators.calibration import Groups, conformal_intervals, mixture, recalibrated
 from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.fitting.model import FittedModel
@@ -251,19 +252,13 @@ class ConformalDiffGBM(DistributionalRegressor):
             model.set_threads(n_jobs)
         return self
 
+    @with_paragraphs(**SHARED)
     def sample(self, X: Any, n_samples: int, seed: int | None = None, first_row: int = 0) -> Array:
         """Draw samples of y for each row from ``predict_distribution``: shape (n_samples, n).
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows to predict.
-        n_samples : int
-            Samples for each row.
-        seed : int, optional
-            Seed of the samples; ``None`` draws new ones in each call.
-        first_row : int
-            Position of the first row in a longer table that is sampled block by block.
+        {sampled}
 
         Returns
         -------

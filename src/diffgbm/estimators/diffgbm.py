@@ -7,7 +7,7 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 
-from diffgbm._util.docs import fill_docstring
+from diffgbm._util.docs import fill_docstring, with_paragraphs
 from diffgbm._util.errors import check_count
 from diffgbm._util.parallel import n_threads
 from diffgbm._util.types import Array
@@ -20,7 +20,7 @@ from diffgbm.distributions import Distribution
 from diffgbm.engine import Draws, StepTable
 from diffgbm.engine.factory import Kind, Mix
 from diffgbm.estimators.arguments import DiffGBMArguments
-from diffgbm.estimators.base import DistributionalRegressor, sample_key
+from diffgbm.estimators.base import SHARED, DistributionalRegressor, sample_key
 from diffgbm.first_stage.catalogue import feature_names, subtracted_names
 from diffgbm.fitting.defaults import DEFAULTS
 from diffgbm.fitting.model import FittedModel
@@ -196,6 +196,7 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         tags.non_deterministic = self.seed is None
         return tags
 
+    @with_paragraphs(**SHARED)
     def fit(
         self,
         X: Any,
@@ -209,12 +210,7 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Numbers and categories; values may be missing. One-dimensional arrays are one column.
-        y : array-like, Series or frame of shape (n,) or (n, d)
-            Responses, all finite.
-        cat_idx : sequence of int, optional
-            Categorical columns of an array.
+        {table}
         sample_weight : array-like of shape (n,), optional
             Weight of each row.
         groups : array-like of shape (n,) or str, optional

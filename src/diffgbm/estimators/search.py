@@ -10,14 +10,14 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from diffgbm._util.docs import fill_docstring
+from diffgbm._util.docs import fill_docstring, with_paragraphs
 from diffgbm._util.errors import check_count
 from diffgbm._util.parallel import n_threads
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.distributions import Distribution
-from diffgbm.estimators.base import DistributionalRegressor
+from diffgbm.estimators.base import SHARED, DistributionalRegressor
 from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.fitting.model import FittedModel
 from diffgbm.tuning.cluster import search_on
@@ -134,6 +134,7 @@ class DiffGBMCV(DistributionalRegressor):
         tags.non_deterministic = self.seed is None or self.timeout is not None
         return tags
 
+    @with_paragraphs(**SHARED)
     def fit(
         self,
         X: Any,
@@ -148,12 +149,7 @@ class DiffGBMCV(DistributionalRegressor):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Numbers and categories; values may be missing.
-        y : array-like, Series or frame of shape (n,) or (n, d)
-            Responses, all finite.
-        cat_idx : sequence of int, optional
-            Categorical columns of an array.
+        {table}
         sample_weight : array-like of shape (n,), optional
             Weight of each row, in training and in the score.
         client : distributed.Client, optional
