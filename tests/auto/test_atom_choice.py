@@ -20,7 +20,7 @@ def test_zeros_are_accepted_and_other_tables_have_no_atoms():
 
 def test_without_time_values_of_many_rows_are_atoms():
     X, y = zero_inflated(100)
-    clock = Clock(1.0, now=iter([0.0, 0.5]).__next__)
+    clock = Clock(5.0, now=lambda: 0.0)
     np.testing.assert_array_equal(accepted_atoms(read_table(X, y, None, None, "test"), 0, 1, clock), [0.0])
     assert clock.cut
 

@@ -17,8 +17,8 @@ from diffgbm.fitting.training import TrainingTable, fit_table
 
 ROWS = 2000
 """Rows of the comparison, at most."""
-ROWS_PER_SECOND = 300
-"""Rows of the comparison for each second of the time limit: it takes a few percent of the limit."""
+LEAST_SECONDS = 10.0
+"""A time limit below this leaves no time for the comparison, which takes about a second."""
 HELD_OUT = 0.25
 """Share of these rows that the models are compared on."""
 POINTS = 89
@@ -46,10 +46,9 @@ def accepted_atoms(table: TrainingTable, seed: int, n_jobs: int, clock: Clock) -
     values = atom_values(table.observed[:, 0], "auto")
     if len(values) == 0:
         return values
-    if clock.over(BUDGET.atoms):
+    if not clock.fits(LEAST_SECONDS * BUDGET.atoms, BUDGET.atoms):
         return values
-    most = ROWS if clock.limit is None else min(ROWS, int(ROWS_PER_SECOND * clock.limit))
-    rows, _ = subsample(len(table.y), min(most, len(table.y)), (seed, ROWS), structure=table.structure)
+    rows, _ = subsample(len(table.y), min(ROWS, len(table.y)), (seed, ROWS), structure=table.structure)
     some = table.part(rows)
     train, held_out = reserve(len(rows), int(HELD_OUT * len(rows)), (seed, 1), some.structure)
     continuous = ~np.isin(some.observed[train, 0], values)

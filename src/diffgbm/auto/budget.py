@@ -17,7 +17,7 @@ class Budget:
     Attributes
     ----------
     atoms : float
-        Share by which the classifiers of atoms end.
+        Share of the classifiers of atoms.
     first_stage_trials : float
         After this share no further first-stage model is tried on a few rows.
     first_stage_models : float

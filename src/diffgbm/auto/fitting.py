@@ -150,7 +150,7 @@ def fit_automatically(
 def _atoms(table: TrainingTable, seed: int, n_jobs: int, clock: Clock) -> AtomFit | None:
     """Fit the atoms of a table where they help."""
     values = accepted_atoms(table, seed, n_jobs, clock)
-    seconds = np.inf if clock.limit is None else max(0.0, BUDGET.atoms * clock.limit - clock.spent)
+    seconds = np.inf if clock.limit is None else BUDGET.atoms * clock.limit
     return fitted_atoms(table, values.tolist(), seed, n_jobs, seconds) if len(values) else None
 
 
