@@ -20,7 +20,7 @@ def test_a_candidate_reads_as_a_line():
     candidate = Candidate("stack", ("mean", "cdf"), "flow")
     assert str(candidate) == (
         "flow matching of the residuals of stacked regressions, "
-        "with the predicted mean and the predicted distribution function as features"
+        "given the predicted mean and the predicted distribution function"
     )
     assert str(LARGE_PLAIN) == "diffusion of the response, large trees"
     sampler = Sampler("heun", 10, "ode")

@@ -54,7 +54,7 @@ class Candidate:
         features = " and ".join(FEATURE_NAMES.get(name, f"the prediction of {name}") for name in self.features)
         parts = [
             f"{RECIPE_NAMES.get(self.recipe, self.recipe)} of {SUBTRACTED_NAMES.get(self.subtracted, self.subtracted)}",
-            f"with {features} as features" if features else "",
+            f"given {features}" if features else "",
             SIZE_NAMES.get(self.size, f"size {self.size}"),
             f"sampled by {self.sampler}" if self.sampler else "",
         ]
