@@ -1,5 +1,7 @@
 """The demonstration: its tables, its sentences, and the whole of it with small models."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -38,8 +40,17 @@ def test_a_loss_is_explained_and_a_win_is_not():
     assert sentence.startswith("On t, DiffGBM flow loses to quantile LightGBM")
     assert sentence.endswith("Use AutoDiffGBM there.")
     assert demo.explanations(lines[:2]) == []
-    (sentence,) = demo.explanations([line("t", "AutoDiffGBM", 1.2), line("t", "quantile LightGBM", 1.1)])
-    assert "AutoDiffGBM had 12 s here" in sentence
+
+
+def test_a_loss_of_the_automatic_model_is_owned():
+    auto, peer = line("t", "AutoDiffGBM", 1.2), line("t", "quantile LightGBM", 1.1)
+    (sentence,) = demo.explanations([auto, peer])
+    assert (
+        sentence
+        == "On t, AutoDiffGBM loses to quantile LightGBM: this table suits quantile LightGBM better. Use that there."
+    )
+    (sentence,) = demo.explanations([replace(auto, cut_short=True), peer])
+    assert "AutoDiffGBM had 12 s here, too few for its search; give it 30 s or more." in sentence
 
 
 def test_the_whole_demonstration(tmp_path, monkeypatch, capsys):
