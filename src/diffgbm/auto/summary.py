@@ -74,7 +74,8 @@ def _choice(pool: Pool, n_candidates: int) -> str:
     bags = max(len(member.bags) for member in pool.members)
     times = "once" if bags == 1 else f"{bags} times to different rows"
     if len(pool.candidates) == 1:
-        return f"It is the best of {n_candidates} candidates, fitted {times}: {pool.candidates[0]}."
+        rank = "one model, compared with no other" if n_candidates == 1 else f"the best of {n_candidates} candidates"
+        return f"It is {rank}, fitted {times}: {pool.candidates[0]}."
     members = [f"{w:.0%} {c}" for w, c in zip(pool.weights, pool.candidates, strict=True)]
     return f"It mixes {len(members)} of {n_candidates} candidates, each fitted {times}: {'; '.join(members)}."
 
