@@ -73,6 +73,9 @@ def test_observed_against_predicted():
     result = diagnostics.observed_against_predicted(predicted, observed, 2)
     np.testing.assert_array_equal(result.group_predicted, [1.5, 3.5])
     np.testing.assert_array_equal(result.group_observed, [25.0, 25.0])
+    # equal predictions share a group
+    tied = diagnostics.observed_against_predicted(np.array([2.0, 2.0, 2.0, 4.0]), observed, 3)
+    np.testing.assert_array_equal(tied.group_predicted, [2.0, 4.0])
 
 
 def test_event_reliability():

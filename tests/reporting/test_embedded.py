@@ -27,6 +27,11 @@ def test_packed_numbers():
     assert len(embedded.packed(values)) == 2 * len(values)
 
 
+def test_numbers_of_the_table():
+    assert embedded._rounded(np.array([5e-324, 1.23456789, -2.0, 1e-9])) == [0.0, 1.234568, -2.0, 1e-9]
+    assert embedded._rounded(np.zeros(2)) == [0.0, 0.0]
+
+
 def test_all_rows_are_in_the_table(known_facts):
     data = json.loads(embedded.script_data(known_facts))
     response, rows = data["responses"][0], known_facts.responses[0].rows

@@ -32,6 +32,8 @@ WINDOW = 0.15
 IN_TAIL, GROWTH = 0.7, 0.3
 """In the tails the window is this share of the tail's probability, and the bandwidth grows as a power of how much
 smaller the window is: about constant bandwidths for a normal distribution."""
+LEAST = 0.03
+"""Smallest window, in the outermost tails: a peak there that holds less probability disappears, too."""
 MOST_MOVED = 0.05
 """Largest distance between the distribution functions before and after smoothing."""
 SHRINKING, SMALLEST = 0.7, 0.02
@@ -182,9 +184,12 @@ def _kernels(quantile: Callable[[Array], Array], m: int) -> tuple[Array, Array, 
     """
     window = max(WINDOW, float(ndtr(0.9 * m**-0.2)) - 0.5)
     p = (np.arange(KERNELS) + 0.5) / KERNELS
-    near = np.minimum(window, IN_TAIL * np.minimum(p, 1.0 - p))
-    centres, below, above = quantile(p), quantile(p - near), quantile(p + near)
-    widths = np.minimum(centres - below, above - centres) * (window / near) ** GROWTH
+    tail = IN_TAIL * np.minimum(p, 1.0 - p)
+    near = np.clip(tail, LEAST, window)
+    centres, below, above = (quantile(np.clip(q, 0.0, 1.0)) for q in (p, p - near, p + near))
+    # beyond the first and the last quantile there is nothing to measure a distance to
+    left, right = np.where(p > near, centres - below, np.inf), np.where(p < 1.0 - near, above - centres, np.inf)
+    widths = np.minimum(left, right) * (window / near) ** GROWTH
     # points that coincide have no distance: smooth them as others of the row
     usual = np.median(widths, axis=1, keepdims=True)
     usual = np.where(usual > 0.0, usual, 1e-3 * (centres[:, -1:] - centres[:, :1]))

@@ -177,7 +177,7 @@ class ObservedAgainstPredicted:
     predicted, observed : ndarray of shape (n,)
         Predicted median and observation of each row.
     group_predicted, group_observed : ndarray of shape (g,)
-        Their medians in equal groups of rows, sorted by prediction.
+        Their medians in about equal groups of rows, sorted by prediction; equal predictions share a group.
     """
 
     predicted: Array
@@ -187,8 +187,8 @@ class ObservedAgainstPredicted:
 
 
 def observed_against_predicted(predicted: Array, observed: Array, bins: int) -> ObservedAgainstPredicted:
-    """Compare predicted medians (n,) with observations (n,) in ``bins`` equal groups sorted by prediction."""
-    groups = equal_groups(predicted, bins)
+    """Compare predicted medians (n,) with observations (n,) in about ``bins`` groups sorted by prediction."""
+    groups = tied_groups(predicted, bins)
     medians = (np.array([np.median(values[group]) for group in groups]) for values in (predicted, observed))
     return ObservedAgainstPredicted(predicted, observed, *medians)
 

@@ -88,7 +88,7 @@ def _response(response: ResponseFacts, rows: Positions) -> dict[str, Any]:
         "features": [str(f) for f in shown_features(response)],
         "range": _common_range(response),
         "climate": [[_round(a), _round(b), _round(f)] for a, b, f in zip(edges[:-1], edges[1:], heights, strict=True)],
-        "table": {name: [_round(v) for v in values[rows]] for name, values in columns.items()},
+        "table": {name: _rounded(values[rows]) for name, values in columns.items()},
         "densities": {str(row.position + 1): _density(row) for row in response.shown},
     }
 
@@ -128,6 +128,12 @@ def _common_range(response: ResponseFacts) -> list[float]:
     lows, highs = np.quantile(ranges[:, 0], [0.0, 0.02]), np.quantile(ranges[:, 1], [0.98, 1.0])
     extent = highs[0] - lows[1]
     return [float(max(lows[0], lows[1] - 0.5 * extent)), float(min(highs[1], highs[0] + 0.5 * extent))]
+
+
+def _rounded(values: Array) -> list[float]:
+    """Round numbers (k,), those that are nothing beside the largest to zero: a limit may be stored as 5e-324."""
+    tiny = 1e-15 * float(np.abs(values).max())
+    return [_round(v) for v in np.where(np.abs(values) <= tiny, 0.0, values)]
 
 
 def _round(value: float) -> float:

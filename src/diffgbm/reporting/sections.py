@@ -234,7 +234,7 @@ def table_of_rows(facts: ReportFacts, response: ResponseFacts, key: str) -> str:
     )
     labels = ["label"] if facts.rows.labels is not None else []
     head = ["row", *labels, "observed", "median", "lower", "upper", "CRPS"]
-    columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    columns = "".join(f'<th scope="col"{" class=wrap" if name == "label" else ""}>{escape(name)}</th>' for name in head)
     caption = f"Observations, medians and {percent(MAIN, 0)} intervals"
     found = (
         f'<p class="status" id="found-{key}" role="status" aria-live="polite"></p>'

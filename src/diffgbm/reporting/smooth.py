@@ -10,7 +10,7 @@ from diffgbm._util.types import Array
 from diffgbm.distributions import PredictiveDistribution
 from diffgbm.distributions.smoothing import smooth_rows
 
-EVEN, FINE = 28, 28
+EVEN, FINE = 44, 36
 """Points of a drawn density: equidistant ones, and at quantiles."""
 FLAT = 0.002
 """Density, as a share of its peak, that a screen does not show."""
