@@ -275,8 +275,8 @@ def main(file: str = "demo.png") -> None:
     page = Path(file).with_suffix(".html")
     with StatusLine("demo", 1) as status:
         status.stage("writing the report and the picture")
-        options = {"y_train": table.y, "title": "Diabetes progression", "importance_rows": 100}
-        report(model, table.X_test, table.y_test, page, **options)
+        title, y_train = "Diabetes progression", table.y
+        report(model, table.X_test, table.y_test, page, y_train=y_train, title=title, importance_rows=100)
         picture(automatic["toy"][0], Path(file))
     print(f"Picture: {file}. Report: open {page} in a browser (python -m webbrowser {page}).")
     print(f"This took {time.perf_counter() - started:.0f} s.")
