@@ -16,12 +16,14 @@ from pyarrow import csv as arrow_csv
 from diffgbm.cli.entry import main
 
 SMALL: dict[str, Any] = {"n_estimators": 15, "n_repeats": 4, "early_stopping_rounds": None, "num_leaves": 8}
-SETTINGS = [
+SETS = [
     word
     for option in ("n_estimators=15", "n_repeats=4", "early_stopping_rounds=null", "num_leaves=8")
     for word in ("--set", option)
 ]
 """``SMALL`` as options of a command."""
+SETTINGS = ["--recipe", "flow", *SETS]
+"""The same for ``fit``."""
 COMMAND = Path(sys.executable).with_name("diffgbm")
 WRITERS = {
     "csv": lambda frame, path: frame.to_csv(path, index=False),

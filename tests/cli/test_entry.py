@@ -14,16 +14,32 @@ from diffgbm import __version__
 from diffgbm.cli import commands, output
 from diffgbm.cli.entry import main
 from diffgbm.persistence.archive import pack, unpack
-from tests.cli.houses import PREDICT, SETTINGS, changed, houses
+from tests.cli.houses import PREDICT, SETS, SETTINGS, changed, houses
 from tests.conftest import tiny, toy
 
-FIT = ("fit", "{in}/houses.csv", "--target", "price", "--drop", "id", "-o", "{out}/m.dgbm", "--jobs", "1", *SETTINGS)
+FIT = (
+    "fit",
+    "{in}/houses.csv",
+    "--target",
+    "price",
+    "--drop",
+    "id",
+    "-o",
+    "{out}/m.dgbm",
+    "-q",
+    "--jobs",
+    "1",
+    *SETTINGS,
+)
 
 
 SAMPLE = ("sample", "{in}/one.dgbm", "{in}/tomorrow.csv", "-o", "{out}/o.csv", "--jobs", "1")
 
 
-TUNE = ("tune", *FIT[1:], "--trials", "1")
+TUNE = ("tune", *FIT[1 : -len(SETTINGS)], *SETS, "--trials", "1")
+
+
+SEARCH = FIT[: -len(SETTINGS)]
 
 
 EVALUATE = ("evaluate", "{in}/one.dgbm", "{in}/test.csv", "--jobs", "1")
@@ -38,13 +54,13 @@ MISTAKES = [
     (changed(FIT, price="prize"), r"houses\.csv: there is no column 'prize'; it has 'id', 'size', .*'days'\.$"),
     (changed(FIT, id="ids"), r"there is no column 'ids'"),
     (changed(FIT, houses="{in}/flats.csv"), r"flats\.csv: there is no such file"),
-    (changed(FIT, houses="{in}/houses.xlsx"), r"must end in one of \.csv"),
+    (changed(FIT, houses="{in}/houses.xlsx"), r"houses\.xlsx: there is no such file"),
     (changed(FIT, houses="{in}"), "cannot be read: Schema at index 1 was different"),
     (changed(FIT, m="{out}/nowhere/m.dgbm"), r"there is no folder '.*nowhere'"),
     (changed(FIT, m="{out}"), "is a folder"),
     (changed(FIT, more=("--target", "price")), "--target: a column is given twice"),
     (changed(FIT, more=("--drop", "price")), "--drop: 'price' is a target"),
-    (changed(FIT, price="town"), "column 'town' must hold numbers; it holds string"),
+    (changed(FIT, price="town"), r"column 'town' must hold numbers: line 2 has .*, and 1\d\d more"),
     (
         changed(FIT, more=("--recipe", "cake")),
         "--recipe must be one of 'published', 'score\\+', 'flow', 'edm'; got 'cake'",
@@ -60,8 +76,14 @@ MISTAKES = [
         changed(FIT, more=("--set", 'extra_lightgbm_params={"monotone_constraints": [1, 0]}')),
         "monotone_constraints in extra_lightgbm_params must have one value for each of the 5 columns of X; got 2",
     ),
-    (changed(FIT, more=("--preset", "slow")), "--preset must be one of 'fast', 'balanced', 'best'; got 'slow'"),
-    (changed(FIT, more=("--preset", "fast")), "--set must be one of .*'recalibrate'.*; got 'n_estimators'"),
+    (changed(SEARCH, more=("--preset", "slow")), "--preset must be one of 'fast', 'balanced', 'best'; got 'slow'"),
+    (changed(SEARCH, more=SETS), "--set n_estimators is a setting of one model: add --recipe flow"),
+    (changed(SEARCH, more=("--preset", "fast", *SETS)), "--set n_estimators is a setting of one model: add --recipe"),
+    (changed(SEARCH, more=("--set", "leaves=3")), "--set must be one of .*'recalibrate'.*; got 'leaves'"),
+    (changed(FIT, more=("--decimal", "comma")), "--decimal must be . or , .comma.; got 'comma'"),
+    (changed(FIT, more=("--sep", ";;")), "--sep must be one character, e.g. ';' or tab; got ';;'"),
+    (changed(FIT, more=("--encoding", "klingon")), "--encoding: 'klingon' is unknown; try utf-8"),
+    (changed(FIT, more=("--date-format", "ymd")), "--date-format must be a format such as %d/%m/%Y; got 'ymd'"),
     (changed(FIT, more=("--preset", "fast", "--recipe", "flow")), "--recipe names a model; --preset and --time-limit"),
     (changed(FIT, more=("--time-limit", "9", "--recipe", "flow")), "--recipe names a model; --preset and --time-limit"),
     (changed(FIT, more=("--time-limit", "0")), "--time-limit must be a number > 0; got 0"),
@@ -114,14 +136,17 @@ def test_a_mistake_is_one_line(words, message, refused):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("id,size,rooms,town,garden\n1,50,3,Zug,True\n2,50,3\n", r": line 3 has 3 values where 5 are expected\.$"),
+        (
+            "id,size,rooms,town,garden\n1,50,3,Zug,True\n2,50,3\n",
+            r": line 3 has 3 values where 5 are expected\. Cor.*$",
+        ),
         (
             "id,size,rooms,town,garden\n1,50,3,Zug,True\n2,big,3,Zug,True\n",
-            r": line 3, column 'size' must hold a number: invalid value 'big'\.$",
+            r": column 'size' must hold numbers: line 3 has 'big'\. Correct this, or .* 'missing': --na 'big'\.$",
         ),
         ("id,size,rooms,town\n1,50,3,Zug\n", r": there is no column 'garden'; it has 'id', 'size', 'rooms', 'town'\.$"),
         ("id,size,rooms,town,garden\n", r": there are no rows\.$"),
-        ("id,size,size,rooms,town,garden\n1,1,1,1,1,1\n", r": there are two columns 'size'\.$"),
+        ("id,size,size,rooms,town,garden\n1,1,1,1,1,1\n", r": there are two columns 'size'\. Rename one of them\.$"),
         ("", r": the file is empty\.$"),
     ],
 )
@@ -135,9 +160,9 @@ def test_a_table_that_cannot_be_predicted_is_named(command, content, message, re
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a,y\n1,2\n2,\n3,4\n", r"target 'y' is missing or infinite in row 2\. Drop such rows\.$"),
+        ("a,y\n1,\n2,NA\n3,?\n", r"t\.csv: no row has a target\.$"),
         ("a,y\n1,2\n2,inf\n", "target 'y' is missing or infinite in row 2"),
-        ("a,y\n1,2\n2,red\n", "column 'y' must hold numbers; it holds string"),
+        ("a,y\n1,2\n2,red\n", "column 'y' must hold numbers: line 3 has 'red'"),
         ("a,y\n1,2\n2\n", "line 3 has 1 values where 2 are expected"),
         ("y\n1\n2\n", "no feature columns left"),
         ("a,y\n", "there are no rows"),
@@ -147,7 +172,7 @@ def test_a_table_that_cannot_be_predicted_is_named(command, content, message, re
 def test_a_table_that_cannot_be_fitted_is_named(content, message, refused, tmp_path):
     (tmp_path / "in.in").mkdir()
     (tmp_path / "in.in" / "t.csv").write_text(content)
-    words = ("fit", "{out}/in.in/t.csv", "--target", "y", "-o", "{out}/m.dgbm", "--jobs", "1", *SETTINGS)
+    words = ("fit", "{out}/in.in/t.csv", "--target", "y", "-o", "{out}/m.dgbm", "-q", "--jobs", "1", *SETTINGS)
     refused([*words, "--set", "residualize=off", "--set", "early_stopping_rounds=2"], message)
 
 
@@ -162,11 +187,11 @@ def test_columns_of_other_types_are_refused(refused, tmp_path):
     refused(changed(PREDICT, tomorrow="{out}/in.in/u.parquet"), "column 'size' must hold numbers; it holds")
 
 
-def test_a_missing_target_is_named_by_its_row_in_the_whole_table(refused, tmp_path, monkeypatch):
+def test_an_infinite_target_is_named_by_its_row_in_the_whole_table(refused, tmp_path, monkeypatch):
     monkeypatch.setattr(output, "NUMBERS_AT_ONCE", 256 * 4)
     (tmp_path / "in.in").mkdir()
     table = houses(20)
-    table.loc[13, "price"] = np.nan
+    table.loc[13, "price"] = np.inf
     table.to_csv(tmp_path / "in.in" / "t.csv", index=False)
     refused(changed(EVALUATE, test="{out}/in.in/t.csv"), r"target 'price' is missing or infinite in row 14\.")
 

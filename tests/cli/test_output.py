@@ -19,7 +19,7 @@ from diffgbm import DiffGBM
 from diffgbm._util.errors import DiffGBMWarning
 from diffgbm.cli import output
 from diffgbm.cli.entry import CLOSED_PIPE
-from diffgbm.data import table_files
+from diffgbm.data import text_files
 from diffgbm.data.table_files import TableFileError
 from tests.cli.houses import COMMAND, PREDICT, SETTINGS, changed, houses, read
 from tests.conftest import tiny, toy
@@ -106,7 +106,7 @@ def test_quiet_hides_the_librarys_warnings():
 def test_blocks_give_the_whole_table_to_the_last_bit(command, model, ending, folder, tmp_path, run, monkeypatch):
     for name, numbers, block in (("whole", 4_000_000, 1 << 23), ("chunks", 7 * 512, 300)):
         monkeypatch.setattr(output, "NUMBERS_AT_ONCE", numbers)
-        monkeypatch.setattr(table_files, "BLOCK_BYTES", block)
+        monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
         words = [folder / f"{model}.dgbm", folder / f"tomorrow.{ending}", "-o", tmp_path / f"{name}.{ending}"]
         code, _, errors = run(command[0], *words, *command[1:], "--keep", "id", "--jobs", 1)
         assert (code, errors) == (0, "")

@@ -19,12 +19,12 @@ def test_every_shared_parameter_has_help_and_a_type():
     assert SHARED
     for name, annotation in SHARED.items():
         assert annotation.__metadata__[0].help.endswith("."), name
-        assert get_args(annotation)[0] in (parameters.Path, list[str], bool, int)
+        assert get_args(annotation)[0] in (parameters.Path, list[str], list[float], bool, int)
 
 
-def test_flags_are_unique():
-    named = [flag for annotation in SHARED.values() for flag in flags(annotation)]
-    assert len(named) == len(set(named))
+def test_a_flag_has_one_type():
+    named = {(flag, str(get_args(annotation)[0])) for annotation in SHARED.values() for flag in flags(annotation)}
+    assert len(named) == len({flag for flag, _ in named})
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -14,12 +14,12 @@ import diffgbm
 from diffgbm import DiffGBM
 from diffgbm.cli import commands, output
 from diffgbm.tuning.studies import open_study
-from tests.cli.houses import SETTINGS, SMALL, houses, installed, read, rows
+from tests.cli.houses import SETS, SMALL, houses, installed, read, rows
 
 COMMON = ("--target", "price", "--drop", "id", "--drop", "days", "--jobs", 1)
 
 
-TUNE = (*COMMON, *SETTINGS, "--space", "flow", "--set", "residualize=off")
+TUNE = (*COMMON, *SETS, "--space", "flow", "--set", "residualize=off")
 
 
 def test_the_installed_command_tunes(folder, tmp_path):
@@ -131,7 +131,7 @@ def test_an_interrupted_tune_resumes(how, folder, tmp_path, run):
 @pytest.mark.filterwarnings("always::diffgbm._util.errors.DiffGBMWarning")
 def test_a_warning_of_many_trials_is_one_line(tmp_path, run):
     houses(70).to_csv(tmp_path / "few.csv", index=False)
-    words = (*COMMON, *SETTINGS, "--space", "flow", "--trials", 3, "-o", tmp_path / "m.dgbm")
+    words = (*COMMON, *SETS, "--space", "flow", "--trials", 3, "-o", tmp_path / "m.dgbm")
     code, _, errors = run("tune", tmp_path / "few.csv", *words)
     assert code == 0
     # the trials learn from 58 rows, the model from all

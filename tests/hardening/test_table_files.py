@@ -26,7 +26,7 @@ from .conftest import profile
 from .strategies import arrow_tables, numbers, pandas_frames, polars_frames, seeds
 
 SMALL = ("n_estimators=2", "n_repeats=2", "early_stopping_rounds=null", "num_leaves=4", 'residualize="off"')
-SETTINGS = [word for option in SMALL for word in ("--set", option)]
+SETTINGS = ["--recipe", "flow"] + [word for option in SMALL for word in ("--set", option)]
 WRITERS = {
     "csv": pa.csv.write_csv,
     "parquet": pa.parquet.write_table,

@@ -12,7 +12,7 @@ EXTRAS = {
     "distributed": "dask",
     "matplotlib": "plot",
     "matplotlib.pyplot": "plot",
-    "openpyxl": "bench",
+    "openpyxl": "excel",
     "optuna": "tune",
     "pandas": "bench",
     "pooch": "bench",

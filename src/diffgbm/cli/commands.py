@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
-
-import numpy as np
 
 from diffgbm._util.atomic_files import check_folder
 from diffgbm._util.errors import check_count, known
@@ -20,6 +19,7 @@ from diffgbm._version import __version__
 from diffgbm.auto.presets import PRESETS
 from diffgbm.cli.comparison import compared, comparison
 from diffgbm.cli.options import (
+    DEFAULT_PRESET,
     DEFAULT_RECIPE,
     RECIPES,
     coverage_levels,
@@ -33,6 +33,7 @@ from diffgbm.cli.output import (
     check_table_output,
     fit_summary,
     hide_warnings,
+    print_reading,
     print_result,
     repeats,
     rows_at_once,
@@ -53,14 +54,18 @@ from diffgbm.cli.parameters import (
     TableOutput,
     Targets,
     Trust,
+    reads_tables,
 )
-from diffgbm.data.columns import (
-    feature_names,
+from diffgbm.data.columns import feature_names
+from diffgbm.data.file_format import ReadingOptions
+from diffgbm.data.file_tables import (
+    FOUND,
     observed_table,
+    report_missing,
     table_blocks,
     target_table,
-    target_values,
     training_table,
+    with_targets,
 )
 from diffgbm.data.table_files import TableFileError
 from diffgbm.distributions.base import interval_labels, quantile_labels
@@ -102,15 +107,17 @@ def main_options(
 
 
 @app.command()
+@reads_tables
 def fit(
     table: TableFile,
     target: Targets,
     output: Output,
-    recipe: Annotated[
-        str | None, typer.Option(help=f"One model: {', '.join(RECIPES)}; {DEFAULT_RECIPE} by default.")
-    ] = None,
+    recipe: Annotated[str | None, typer.Option(help=f"One model without a search: {', '.join(RECIPES)}.")] = None,
     preset: Annotated[
-        str | None, typer.Option(help=f"Try many models and pool the best (AutoDiffGBM): {', '.join(PRESETS)}.")
+        str | None,
+        typer.Option(
+            help=f"Try many models and pool the best: {', '.join(PRESETS)}; {DEFAULT_PRESET} by default.",
+        ),
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option(help="Approximate seconds for that; by default those of the preset.")
@@ -121,18 +128,24 @@ def fit(
     jobs: Jobs = -1,
     quiet: Quiet = False,
     as_json: Json = False,
+    options: ReadingOptions = FOUND,
 ) -> None:
     """Fit the distribution of --target given the other columns, and write a model file.
 
-    Text columns become categories. Leave out columns that are not features with --drop.
+    By default several models are tried and the best are pooled (AutoDiffGBM, preset fast). How each column is read is
+    printed first. Leave out columns that are not features with --drop.
     """
     started = time.perf_counter()
     hide_warnings(quiet)
     check_folder(output, table)
     verbose = int(not quiet and not as_json)
     model = estimator_of(recipe, preset, time_limit, option, seed=seed, jobs=jobs, verbose=verbose)
-    X, y = training_table(table, target, drop)
-    model.fit(X, y).set_params(verbose=0).save(output)
+    found = training_table(table, target, drop, options)
+    X, y = found.X, found.y
+    print_reading(table, found.reading, not verbose)
+    model.fit(X, y).set_params(verbose=0)
+    model.file_reading_ = found.reading
+    model.save(output)
     facts = {"output": str(output), "rows": len(X), "bytes": output.stat().st_size, **model.describe()}
     text = f"{fit_summary(output, target, X, started)} {facts.get('chosen', '')}"
     if isinstance(model, DiffGBM):
@@ -142,6 +155,7 @@ def fit(
 
 
 @app.command()
+@reads_tables
 def tune(
     table: TableFile,
     target: Targets,
@@ -159,11 +173,12 @@ def tune(
     jobs: Jobs = -1,
     quiet: Quiet = False,
     as_json: Json = False,
+    options: ReadingOptions = FOUND,
 ) -> None:
-    """Search for better settings than those of 'fit', fit the best of them, and write a model file.
+    """Search for better settings than those of 'fit --recipe flow', fit the best of them, and write a model file.
 
-    Settings are compared by the CRPS of held-out rows. If none is better than those of 'fit', the model uses those of
-    'fit'.
+    Settings are compared by the CRPS of held-out rows. If none is better than those of the recipe, the model uses those
+    of the recipe.
     """
     started = time.perf_counter()
     hide_warnings(quiet)
@@ -183,13 +198,16 @@ def tune(
         seed=check_count("--seed", seed, 0),
         verbose=int(not quiet and not as_json),
     )
-    X, y = training_table(table, target, drop)
+    found = training_table(table, target, drop, options)
+    X, y = found.X, found.y
+    print_reading(table, found.reading, quiet or as_json)
     default = {**RECIPES[DEFAULT_RECIPE]().get_params(deep=False), **fixed}
     outcome = compared(search.fit(X, y), X, y, default)
     best = search.best_estimator_
     if outcome["kept"] == "default":
-        # few trials may all be worse than the settings of 'fit': the better model is written
+        # few trials may all be worse than the settings of the recipe: the better model is written
         best = DiffGBM(**{**default, "seed": seed, "n_jobs": jobs}).fit(X, y)
+    best.file_reading_ = found.reading
     best.save(output)
     facts = {"output": str(output), "rows": len(X), "bytes": output.stat().st_size, "space": space, **outcome}
     text = comparison(outcome, default) + fit_summary(output, target, X, started)
@@ -197,6 +215,7 @@ def tune(
 
 
 @app.command()
+@reads_tables
 def predict(
     model: ModelFile,
     table: TableFile,
@@ -210,6 +229,7 @@ def predict(
     jobs: Jobs = -1,
     quiet: Quiet = False,
     as_json: Json = False,
+    options: ReadingOptions = FOUND,
 ) -> None:
     """Write means, quantiles, intervals or probabilities of each row; by default the mean and the 90% interval."""
     hide_warnings(quiet)
@@ -239,10 +259,11 @@ def predict(
             parts["prob_below"] = distribution.cdf(prob_below)
         return parts
 
-    write_predictions(loaded, table, output, keep, columns, DISTRIBUTION_POINTS, quiet, as_json)
+    write_predictions(loaded, table, output, keep, columns, DISTRIBUTION_POINTS, quiet, as_json, options)
 
 
 @app.command()
+@reads_tables
 def sample(
     model: ModelFile,
     table: TableFile,
@@ -254,6 +275,7 @@ def sample(
     jobs: Jobs = -1,
     quiet: Quiet = False,
     as_json: Json = False,
+    options: ReadingOptions = FOUND,
 ) -> None:
     """Draw samples for each row: columns s0, s1, ..."""
     hide_warnings(quiet)
@@ -269,10 +291,11 @@ def sample(
         first += len(X)
         return {f"s{k}": values for k, values in enumerate(samples)}
 
-    write_predictions(loaded, table, output, keep, columns, n, quiet, as_json)
+    write_predictions(loaded, table, output, keep, columns, n, quiet, as_json, options)
 
 
 @app.command()
+@reads_tables
 def evaluate(
     model: ModelFile,
     table: TableFile,
@@ -281,6 +304,7 @@ def evaluate(
     jobs: Jobs = -1,
     quiet: Quiet = False,
     as_json: Json = False,
+    options: ReadingOptions = FOUND,
 ) -> None:
     """Score a model on a table that holds the target: CRPS, skill, coverage, calibration."""
     hide_warnings(quiet)
@@ -289,17 +313,23 @@ def evaluate(
     features, names = loaded.fitted_models()[0].features, loaded.response_names()
     scores = Scores(names, levels or LEVELS)
     rows = rows_at_once(loaded, DISTRIBUTION_POINTS)
+    blocks = table_blocks(features, table, rows, targets=names, reading=loaded.file_reading_, options=options)
+    missing = 0
     with progress_bar(None, "evaluate", not (quiet or as_json), "row") as bar:
-        for X, block in table_blocks(features, table, rows, targets=names):
-            y = np.column_stack([target_values(table, name, block.column(name), scores.rows) for name in names])
-            distribution = loaded.predict_distribution(X)
-            scores.add(distribution, y, partial(loaded.interval_of, distribution, X))
-            bar.update(len(y))
+        for block in blocks:
+            X, y, without = with_targets(table, *block, names, scores.rows + missing)
+            missing += without
+            bar.update(len(y) + without)
+            if len(y):
+                distribution = loaded.predict_distribution(X)
+                scores.add(distribution, y, partial(loaded.interval_of, distribution, X))
+    report_missing(table, missing, scores.rows)
     summary = scores.summary()
     print_result(summary, scores.table(summary), quiet, as_json)
 
 
 @app.command()
+@reads_tables
 def report(
     model: ModelFile,
     table: TableFile,
@@ -318,6 +348,7 @@ def report(
     jobs: Jobs = -1,
     quiet: Quiet = False,
     as_json: Json = False,
+    options: ReadingOptions = FOUND,
 ) -> None:
     """Write an HTML report on a table that holds the target; the file needs no network."""
     hide_warnings(quiet)
@@ -329,13 +360,13 @@ def report(
     check_count("--seed", seed, 0)
     loaded = loaded_model(model, trust, jobs)
     features, names = loaded.fitted_models()[0].features, loaded.response_names()
-    X, y = observed_table(features, names, table)
+    X, y = observed_table(features, names, table, loaded.file_reading_, options)
     page = write_report(
         loaded,
         X,
         y,
         output,
-        y_train=None if train is None else target_table(train, names),
+        y_train=None if train is None else target_table(train, names, loaded.file_reading_, options),
         title=title,
         importance_rows=importance_rows,
         n_repeats=repeats,
@@ -357,7 +388,12 @@ def inspect(model: ModelFile, trust: Trust = [], as_json: Json = False) -> None:
     facts = {"file": str(model), **loaded.describe(), "bytes": model.stat().st_size}
     shown = {name: value for name, value in facts.items() if name != "schema"}
     lines = [f"{name:<10} {', '.join(map(str, v)) if isinstance(v, list) else v}" for name, v in shown.items()]
-    print_result(facts, "\n".join([*lines, "", str(loaded.schema_)]), False, as_json)
+    reading = loaded.file_reading_
+    lines += ["", str(loaded.schema_)]
+    if reading is not None:
+        lines += ["", f"Read from {reading.file.describe()}:", *(f"  {line}" for line in reading.lines())]
+        facts["reading"] = asdict(reading)
+    print_result(facts, "\n".join(lines), False, as_json)
 
 
 @app.command()

@@ -32,7 +32,7 @@ def comparison(outcome: Mapping[str, Any], default: Mapping[str, Any]) -> str:
     """Format the outcome as a table: the two scores, and the settings that differ."""
     failed = f", {outcome['failed']} failed" if outcome["failed"] else ""
     table = need("rich.table").Table(title=f"{outcome['trials']} trials{failed}", title_justify="left")
-    for column in ("", "best found", "diffgbm fit"):
+    for column in ("", "best found", "fit --recipe flow"):
         table.add_column(column)
     table.add_row(
         "CRPS (lower is better)", f"{outcome['crps']:.5g}", f"{outcome['default_crps']:.5g}", end_section=True
@@ -44,7 +44,7 @@ def comparison(outcome: Mapping[str, Any], default: Mapping[str, Any]) -> str:
     with console.capture() as written:
         console.print(table)
         if outcome["kept"] == "default":
-            console.print("No trial is better than the settings of 'diffgbm fit': the model uses those.")
+            console.print("No trial is better than the settings of 'diffgbm fit --recipe flow': the model uses those.")
     return str(written.get())
 
 

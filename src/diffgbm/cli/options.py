@@ -19,7 +19,9 @@ RECIPES: dict[str, Callable[..., DiffGBM]] = {
     name.replace("_plus", "+"): partial(DiffGBM, **arguments) for name, arguments in NAMED.items()
 }
 DEFAULT_RECIPE = "flow"
-"""The recipe of ``fit`` without --recipe."""
+"""The recipe that ``tune`` compares with."""
+DEFAULT_PRESET = "fast"
+"""The preset of ``fit`` without --recipe, --preset and --time-limit."""
 
 
 def quantile_levels(text: str) -> list[float]:
@@ -78,9 +80,20 @@ def estimator_of(
     """Return the estimator that ``fit`` trains: one recipe, or an automatic search within a time limit."""
     common = {"seed": check_count("--seed", seed, 0), "n_jobs": jobs, "verbose": verbose}
     limit = seconds("--time-limit", time_limit)
-    if preset is None and limit is None:
-        return choose("--recipe", recipe or DEFAULT_RECIPE, RECIPES)(**{**common, **settings(options)})
-    if recipe is not None:
+    if recipe is not None and (preset is not None or limit is not None):
         raise TableFileError("--recipe names a model; --preset and --time-limit search for one: use one or the other.")
-    search = {"preset": known("--preset", preset or "balanced", PRESETS), "time_limit": limit}
+    if recipe is not None:
+        return choose("--recipe", recipe, RECIPES)(**{**common, **settings(options)})
+    _check_settings_of_search(options)
+    # who gives the time has it used: the fast preset stops early
+    chosen = preset or (DEFAULT_PRESET if limit is None else "balanced")
+    search = {"preset": known("--preset", chosen, PRESETS), "time_limit": limit}
     return AutoDiffGBM(**{**common, **search, **settings(options, AutoDiffGBM)})
+
+
+def _check_settings_of_search(options: Sequence[str]) -> None:
+    """Refuse settings of one model beside a search for models."""
+    one, search = (set(estimator().get_params(deep=False)) for estimator in (DiffGBM, AutoDiffGBM))
+    for name in (option.partition("=")[0] for option in options):
+        if name in one - search:
+            raise TableFileError(f"--set {name} is a setting of one model: add --recipe {DEFAULT_RECIPE}.")

@@ -15,7 +15,8 @@ from diffgbm._util.errors import DiffGBMWarning
 from diffgbm._util.optional import need
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
-from diffgbm.data.columns import table_blocks
+from diffgbm.data.file_format import ReadingOptions, TableReading
+from diffgbm.data.file_tables import FOUND, table_blocks
 from diffgbm.data.records import Records
 from diffgbm.data.table_files import TableFileError, check_output, write_table
 from diffgbm.estimators.base import DistributionalRegressor
@@ -75,6 +76,7 @@ def write_predictions(
     numbers: int,
     quiet: bool,
     as_json: bool,
+    options: ReadingOptions = FOUND,
 ) -> None:
     """Write ``columns(X)`` of each block of a table to ``output``, and print the number of rows.
 
@@ -92,10 +94,14 @@ def write_predictions(
         Numbers that ``columns`` holds for each row and response.
     quiet, as_json : bool
         How the result is printed.
+    options : ReadingOptions
+        What the user says about ``table``.
     """
     features, rows = model.fitted_models()[0].features, 0
+    at_once = rows_at_once(model, numbers)
+    blocks = table_blocks(features, table, at_once, keep, reading=model.file_reading_, options=options)
     with table_output(output) as writer, progress_bar(None, "rows", not (quiet or as_json), "row") as bar:
-        for X, block in table_blocks(features, table, rows_at_once(model, numbers), keep):
+        for X, block in blocks:
             kept = {name: block.column(name) for name in keep}
             predicted = with_response_names(columns(X), model)
             if both := kept.keys() & predicted.keys():
@@ -129,6 +135,12 @@ def repeats(records: Records) -> dict[str, Any] | None:
         return None
     distinct, count = records.n_distinct, records.n_records
     return {"kind": records.kind, "distinct": distinct, "records": count, "explained": str(records)}
+
+
+def print_reading(table: Path, reading: TableReading, quiet: bool) -> None:
+    """Print how a file is read, before a model is fitted to it."""
+    if not quiet:
+        print("\n".join([f"{table}: {reading.file.describe()}", *(f"  {line}" for line in reading.lines())]))
 
 
 def hide_warnings(quiet: bool) -> None:

@@ -2,46 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from diffgbm._util.optional import need
 from diffgbm._util.types import Array
+from diffgbm.data.dates import Dates
 from diffgbm.data.features import FeatureTable
+from diffgbm.data.file_format import TableFileError
 from diffgbm.data.kinds import Category, Column, Number
-from diffgbm.data.table_files import TableFileError, column_names, read_pieces, read_table
-
-ROWS_AT_ONCE = 100_000
-"""Rows of a block when a whole table is read block by block."""
 
 
-def training_table(path: Path, targets: Sequence[str], drop: Sequence[str]) -> tuple[Any, Any]:
-    """Read a table for training: the features, and the target as a named series (several targets as a table)."""
-    names = column_names(path)
-    require(path, names, [*targets, *drop])
-    if len(set(targets)) < len(targets):
-        raise TableFileError("--target: a column is given twice.")
-    if both := set(targets) & set(drop):
-        raise TableFileError(f"--drop: {sorted(both)[0]!r} is a target.")
-    features = [name for name in names if name not in {*targets, *drop}]
-    if not features:
-        raise TableFileError(f"{path}: there are no feature columns left.")
-    whole = read_table(path, [*features, *targets])
-    if len(whole) == 0:
-        raise TableFileError(f"{path}: there are no rows.")
-    arrow = need("pyarrow")
-    X = arrow.table({name: _feature(path, name, whole.column(name)) for name in features})
-    values = {name: target_values(path, name, whole.column(name)) for name in targets}
-    if len(targets) > 1:
-        return X, arrow.table(values)
-    return X, nw.new_series(targets[0], values[targets[0]], nw.Float64(), backend="pyarrow")
-
-
-def _feature(path: Path, name: str, column: Any) -> Any:
+def training_feature(path: Path, name: str, column: Any) -> Any:
     """Convert a feature for training."""
     arrow = need("pyarrow")
     types = arrow.types
@@ -79,8 +54,9 @@ def target_values(path: Path, name: str, column: Any, before: int = 0) -> Array:
     values: Array = _numbers(path, name, column).to_numpy(zero_copy_only=False).astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
+        more = f" and {len(bad) - 1:,} more" if len(bad) > 1 else ""
         raise TableFileError(
-            f"{path}: target {name!r} is missing or infinite in row {before + bad[0] + 1}. Drop such rows."
+            f"{path}: target {name!r} is missing or infinite in row {before + bad[0] + 1}{more}. Drop such rows."
         )
     return values
 
@@ -90,7 +66,10 @@ def require(path: Path, present: Sequence[str], wanted: Iterable[str]) -> None:
     missing = [name for name in wanted if name not in present]
     if missing:
         shown = ", ".join(map(repr, present[:20])) + (", ..." if len(present) > 20 else "")
-        raise TableFileError(f"{path}: there is no column {', '.join(map(repr, missing))}; it has {shown}.")
+        lacks = f"{path}: there is no column {', '.join(map(repr, missing))}; it has {shown}."
+        if any(name[:1].isdigit() for name in present):
+            lacks += " Does the first line hold the names of the columns?"
+        raise TableFileError(lacks)
 
 
 def feature_names(features: FeatureTable) -> tuple[str, ...]:
@@ -100,62 +79,13 @@ def feature_names(features: FeatureTable) -> tuple[str, ...]:
     return features.names
 
 
-def table_blocks(
-    features: FeatureTable, path: Path, rows: int, keep: Sequence[str] = (), targets: Sequence[str] = ()
-) -> Iterator[tuple[Any, Any]]:
-    """Yield blocks of a table: the features as the model reads them, and all columns that were asked for.
-
-    Missing columns raise before the first block.
-
-    Parameters
-    ----------
-    features : FeatureTable
-        The columns that the model was fitted to.
-    path : path
-        The table.
-    rows : int
-        Rows of a block.
-    keep : sequence of str
-        Columns to read unchanged.
-    targets : sequence of str
-        Columns to read as numbers.
-    """
-    names = feature_names(features)
-    require(path, column_names(path), [*names, *targets, *keep])
-    known = dict(zip(names, features.columns, strict=True))
-    kinds = {
-        # columns to keep are read as text, so that they stay as they are written
-        **dict.fromkeys(keep, "text"),
-        **dict.fromkeys(targets, "number"),
-        **{name: "text" if _is_written_as_text(how) else "number" for name, how in known.items()},
-    }
-    empty = True
-    for block in read_pieces(path, list(kinds), kinds, rows):
-        if len(block) == 0:
-            continue
-        empty = False
-        X = {name: known_column(path, name, block.column(name), how) for name, how in known.items()}
-        yield need("pyarrow").table(X), block
-    if empty:
-        raise TableFileError(f"{path}: there are no rows.")
-
-
-def observed_table(features: FeatureTable, targets: Sequence[str], path: Path) -> tuple[Any, Array]:
-    """Read a whole table that holds the targets: the features as the model reads them, and the targets (n, d)."""
-    X: list[Any] = []
-    y: list[Array] = []
-    for features_block, block in table_blocks(features, path, ROWS_AT_ONCE, targets=targets):
-        before = sum(len(values) for values in y)
-        y.append(np.column_stack([target_values(path, name, block.column(name), before) for name in targets]))
-        X.append(features_block)
-    return need("pyarrow").concat_tables(X), np.concatenate(y)
-
-
-def target_table(path: Path, names: Sequence[str]) -> Array:
-    """Read the targets (n, d) of a table."""
-    require(path, column_names(path), names)
-    whole = read_table(path, list(names))
-    return np.column_stack([target_values(path, name, whole.column(name)) for name in names])
+def feature_kind(how: Column) -> str:
+    """Return the kind of text that a feature of a model is read from."""
+    if isinstance(how, Dates):
+        return "date"
+    if isinstance(how, Number):
+        return "number" if how.source == "number" else "text"
+    return "text" if not isinstance(how, Category) or _has_text(how.levels) else "number"
 
 
 def _is_written_as_text(how: Column) -> bool:

@@ -1,53 +1,100 @@
-"""Tables on disk: CSV (plain or gzipped), Parquet and Arrow/Feather, read in pieces, written whole or not at all."""
+"""Tables on disk: CSV, Excel, JSON lines, Parquet and Arrow/Feather, read in pieces, written whole or not at all.
+
+Text files are read as text: ``column_readings`` says what the text of a column means.
+"""
 
 from __future__ import annotations
 
-import codecs
-import csv as plain_csv
-import gzip
-import io
-import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from diffgbm._util.atomic_files import check_folder, replacing
 from diffgbm._util.optional import need
+from diffgbm.data import text_files
+from diffgbm.data.file_format import FileFormat, ReadingOptions, TableFileError
+from diffgbm.data.json_lines import json_names, json_pieces
+from diffgbm.data.text_files import is_gzipped
+from diffgbm.data.workbooks import find_sheet, sheet_columns, sheet_names
 
-KINDS = {".csv": "csv", ".csv.gz": "csv", ".parquet": "parquet", ".feather": "feather", ".arrow": "feather"}
-"""Kinds of files by the ending of their name."""
+__all__ = ["TableFileError", "column_names", "file_format", "read_pieces", "read_table", "write_table"]
 
-BLOCK_BYTES = 1 << 20
-"""Bytes of a CSV file that are parsed at a time, and so the longest row. pyarrow reads up to 32 blocks ahead."""
+_TEXT = {".csv": "csv", ".tsv": "csv", ".tab": "csv", ".txt": "csv", ".jsonl": "json", ".ndjson": "json"}
+KINDS = {
+    **_TEXT,
+    **{f"{ending}.gz": kind for ending, kind in _TEXT.items()},
+    **{".json": "json", ".xlsx": "excel", ".xlsm": "excel"},
+    **{".parquet": "parquet", ".feather": "feather", ".arrow": "feather"},
+}
+"""Kinds of files that are read, by the ending of their name."""
+OUTPUT_KINDS = {
+    **{".csv": "csv", ".csv.gz": "csv", ".tsv": "csv", ".tsv.gz": "csv"},
+    **{".parquet": "parquet", ".feather": "feather", ".arrow": "feather"},
+}
+"""Kinds of files that are written."""
+REMEDIES = {
+    ".xls": "save it as .xlsx or CSV",
+    ".ods": "save it as .xlsx or CSV",
+    ".zip": "unpack it first",
+    ".sav": "save the table as CSV or Parquet",
+    ".dta": "save the table as CSV or Parquet",
+    ".pkl": "save the table as CSV or Parquet",
+}
+"""What to do with files of other kinds."""
 PAGE_BYTES = 1 << 16
 """Bytes of each column of a Parquet file that are read at a time."""
 
 
-class TableFileError(ValueError):
-    """A table file that cannot be used; the message is one line that names the problem."""
-
-
-def kind_of(path: Path) -> str:
-    """Return "csv", "parquet" or "feather" by the file's name."""
-    for ending, kind in KINDS.items():
+def kind_of(path: Path, kinds: dict[str, str] = KINDS) -> str:
+    """Return the kind of a file by its name."""
+    for ending in sorted(kinds, key=len, reverse=True):
         if path.name.lower().endswith(ending):
-            return kind
-    raise TableFileError(f"{path}: the name must end in one of {', '.join(KINDS)}.")
+            return kinds[ending]
+    remedy = REMEDIES.get(path.suffix.lower())
+    raise TableFileError(f"{path}: the name must end in one of {', '.join(kinds)}{f'; {remedy}' if remedy else ''}.")
 
 
-def column_names(path: Path) -> list[str]:
-    """Return the names of a file's columns without reading its rows; refuse names that occur twice."""
-    names: list[str] = _names(path)
+def file_format(path: Path, options: ReadingOptions = ReadingOptions()) -> FileFormat:  # noqa: B008  # a frozen value
+    """Find the layout of a file by looking at it."""
+    kind = _existing(path)
+    try:
+        if kind == "csv":
+            return text_files.find_format(path, options)
+        if kind == "excel":
+            return find_sheet(path, options.sheet)
+    except (OSError, EOFError, zlib.error) as error:
+        raise _explained(path, error) from None
+    return FileFormat(kind)
+
+
+def column_names(path: Path, file: FileFormat | None = None) -> list[str]:
+    """Return the names of a file's columns; refuse names that occur twice.
+
+    A column without a name is called ``Unnamed: j`` by its position, as pandas calls it.
+    """
+    names = [name or f"Unnamed: {j}" for j, name in enumerate(_names(path, file or file_format(path)))]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise TableFileError(f"{path}: there are two columns {twice[0]!r}.")
+        raise TableFileError(f"{path}: there are two columns {twice[0]!r}. Rename one of them.")
     return names
 
 
-def read_table(path: Path, columns: Sequence[str], types: Mapping[str, str] | None = None) -> Any:
-    """Read columns of a table as one pyarrow table, those of a CSV file as guessed from all its rows.
+def read_table(path: Path, columns: Sequence[str], file: FileFormat | None = None) -> Any:
+    """Read columns of a table as one pyarrow table; those of a text file are text."""
+    pyarrow = need("pyarrow")
+    parts = list(read_pieces(path, columns, file))
+    try:
+        return pyarrow.concat_tables(parts if file is None or file.kind != "json" else _of_one_type(parts))
+    except pyarrow.ArrowException as error:  # the files of a folder have other types, or other columns
+        raise _explained(path, error) from None
+
+
+def read_pieces(
+    path: Path, columns: Sequence[str], file: FileFormat | None = None, rows: int | None = None
+) -> Iterator[Any]:
+    """Yield a table in pieces of at most ``rows`` rows, holding little more than a piece.
 
     Parameters
     ----------
@@ -55,30 +102,28 @@ def read_table(path: Path, columns: Sequence[str], types: Mapping[str, str] | No
         The file.
     columns : sequence of str
         Columns to read.
-    types : mapping of str to {"number", "text"}, optional
-        How columns of a CSV file are to be read; the others are guessed.
+    file : FileFormat, optional
+        Its layout; by default it is looked for.
+    rows : int, optional
+        Most rows of a piece.
     """
     pyarrow = need("pyarrow")
-    parts = list(read_pieces(path, columns, types))
+    found = file or file_format(path)
     try:
-        return pyarrow.concat_tables(parts)
-    except pyarrow.ArrowException as error:  # the files of a folder have other types, or other columns
-        raise _explained(path, error) from None
-
-
-def read_pieces(
-    path: Path, columns: Sequence[str], types: Mapping[str, str] | None = None, rows: int | None = None
-) -> Iterator[Any]:
-    """Yield a table in pieces of at most ``rows`` rows, holding little more than a piece; whole if it is ``None``."""
-    pyarrow = need("pyarrow")
-    reader = {"csv": _csv, "parquet": _parquet, "feather": _feather}[_existing(path)]
-    try:
-        for piece in reader(path, list(columns), types or {}, rows):
+        for piece in _READERS[found.kind](path, list(columns), found, rows):
             step = rows or max(1, len(piece))
             for first in range(0, max(1, len(piece)), step):
                 yield piece.slice(first, step)
-    except (pyarrow.ArrowException, OSError, EOFError) as error:
+    except (pyarrow.ArrowException, OSError, EOFError, zlib.error) as error:
         raise _explained(path, error) from None
+
+
+def name_of_row(path: Path, file: FileFormat, row: int) -> str:
+    """Say where a row is, counted from 0: on a line of a text file, or in a row of another table."""
+    if file.kind == "csv":
+        line = text_files.line_of_row(path, file, row)
+        return "a line" if line is None else f"line {line}"
+    return f"line {row + 1}" if file.kind == "json" else f"row {row + 1 + file.header * (file.kind == 'excel')}"
 
 
 def _existing(path: Path) -> str:
@@ -91,23 +136,7 @@ def _existing(path: Path) -> str:
         raise TableFileError(f"{path}: there is no such file.")
     if path.stat().st_size == 0:
         raise TableFileError(f"{path}: the file is empty.")
-    if kind == "csv":
-        _check_encoding(path)
     return kind
-
-
-def _check_encoding(path: Path) -> None:
-    """Refuse text in UTF-16 or UTF-32, which spreadsheets call Unicode: half of its bytes are null in most tables."""
-    try:
-        with _open_bytes(path) as file:
-            start = file.read(1024)
-    except (OSError, EOFError, zlib.error) as error:
-        raise _explained(path, error) from None
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or 4 * start.count(0) > len(start):
-        raise TableFileError(
-            f"{path}: this is not text in UTF-8 but in UTF-16, or no text: save the table as UTF-8 (in a spreadsheet "
-            "'CSV UTF-8', in pandas encoding='utf-8')."
-        )
 
 
 def _parts(path: Path) -> list[Path]:
@@ -120,21 +149,18 @@ def _parts(path: Path) -> list[Path]:
     return found
 
 
-def _names(path: Path) -> list[str]:
-    kind, pyarrow = _existing(path), need("pyarrow")
+def _names(path: Path, file: FileFormat) -> list[str]:
+    pyarrow = need("pyarrow")
     try:
-        if kind == "parquet":
+        if file.kind == "parquet":
             return list(need("pyarrow.parquet").read_schema(_parts(path)[0]).names)
-        if kind == "feather":
-            with pyarrow.memory_map(str(path)) as source, pyarrow.ipc.open_file(source) as file:
-                return list(file.schema.names)
-        # bad rows are reported when rows are read
-        skip = need("pyarrow.csv").ParseOptions(invalid_row_handler=lambda row: "skip", newlines_in_values=True)
-        with _open_csv(path, parse_options=skip) as stream:
-            return list(stream.schema.names)
-    except UnicodeDecodeError:
-        raise TableFileError(f"{path}: line 1, the names of the columns, must hold text in UTF-8.") from None
-    except (pyarrow.ArrowException, OSError, EOFError) as error:
+        if file.kind == "feather":
+            with pyarrow.memory_map(str(path)) as source, pyarrow.ipc.open_file(source) as stream:
+                return list(stream.schema.names)
+        if file.kind == "excel":
+            return sheet_names(path, file)
+        return json_names(path) if file.kind == "json" else text_files.header_of(path, file)
+    except (pyarrow.ArrowException, OSError, EOFError, zlib.error) as error:
         raise _explained(path, error) from None
 
 
@@ -148,139 +174,77 @@ def schema_of(path: Path) -> Any:
         raise _explained(path, error) from None
 
 
-def _open_csv(path: Path, **options: Any) -> Any:
-    csv = need("pyarrow.csv")
-    source = need("pyarrow").input_stream(str(path), compression="gzip" if _is_gzipped(path) else None)
-    return csv.open_csv(source, csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES), **options)
+def _csv(path: Path, columns: list[str], file: FileFormat, rows: int | None) -> Iterator[Any]:
+    arrow = need("pyarrow")
+    names = column_names(path, file)
+    wanted = [names.index(name) for name in columns]
+    empty = True
+    for line, block in text_files.row_blocks(path, file):
+        empty = False
+        yield arrow.table(text_files.parse_rows(path, file, line, block, len(names), wanted), names=columns)
+    if empty:
+        yield arrow.schema([(name, arrow.string()) for name in columns]).empty_table()
 
 
-def _csv(path: Path, columns: list[str], types: Mapping[str, str], rows: int | None) -> Iterator[Any]:
-    arrow, csv = need("pyarrow"), need("pyarrow.csv")
-    bad: list[Any] = []
-
-    def remember(row: Any) -> str:
-        bad.append(row)
-        return "error"
-
-    wanted = {"number": arrow.float64(), "text": arrow.string()}
-    options = {
-        "parse_options": csv.ParseOptions(invalid_row_handler=remember, newlines_in_values=True),
-        "convert_options": csv.ConvertOptions(
-            column_types={name: wanted[kind] for name, kind in types.items()},
-            include_columns=columns,
-            strings_can_be_null=True,
-            # true and false are text, so that every spelling is read the same way each time
-            true_values=[],
-            false_values=[],
-        ),
-    }
-    try:
-        if rows is None:
-            source = arrow.input_stream(str(path), compression="gzip" if _is_gzipped(path) else None)
-            yield csv.read_csv(source, csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES), **options)
-            return
-        with _open_csv(path, **options) as stream:
-            empty = True
-            for batch in stream:
-                empty = False
-                yield arrow.Table.from_batches([batch])
-            if empty:
-                yield stream.schema.empty_table()
-    except arrow.ArrowException as error:
-        if bad:
-            line = _line_of(path, bad[0].number)
-            raise TableFileError(
-                f"{path}: line {line} has {bad[0].actual_columns} values where {bad[0].expected_columns} are expected."
-            ) from None
-        raise _explained(path, error) from None
+def _json(path: Path, columns: list[str], file: FileFormat, rows: int | None) -> Iterator[Any]:
+    for piece in json_pieces(path, columns):
+        yield need("pyarrow").table(piece)
 
 
-def _parquet(path: Path, columns: list[str], types: Mapping[str, str], rows: int | None) -> Iterator[Any]:
+def _of_one_type(parts: list[Any]) -> list[Any]:
+    """Make a column text in all parts if it is in one."""
+    arrow = need("pyarrow")
+    kinds = {name: {part.schema.field(name).type for part in parts} for name in parts[0].column_names} if parts else {}
+    mixed = [name for name, found in kinds.items() if len(found) > 1]
+    return [
+        arrow.table({name: part[name].cast(arrow.string()) if name in mixed else part[name] for name in kinds})
+        for part in parts
+    ]
+
+
+def _excel(path: Path, columns: list[str], file: FileFormat, rows: int | None) -> Iterator[Any]:
+    names = column_names(path, file)
+    given = dict(zip(names, sheet_names(path, file), strict=True))
+    found = sheet_columns(path, file, [given[name] for name in columns])
+    yield need("pyarrow").table([found[given[name]] for name in columns], names=columns)
+
+
+def _parquet(path: Path, columns: list[str], file: FileFormat, rows: int | None) -> Iterator[Any]:
     arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
     for part in _parts(path):
         # pages are read as they are needed: a group of rows may be as large as the file
-        with parquet.ParquetFile(part, buffer_size=PAGE_BYTES, pre_buffer=False) as file:
-            if rows is None or file.metadata.num_rows == 0:
-                yield file.read(columns=columns)
+        with parquet.ParquetFile(part, buffer_size=PAGE_BYTES, pre_buffer=False) as source:
+            if rows is None or source.metadata.num_rows == 0:
+                yield source.read(columns=columns)
                 continue
-            for batch in file.iter_batches(batch_size=rows, columns=columns):
+            for batch in source.iter_batches(batch_size=rows, columns=columns):
                 yield arrow.Table.from_batches([batch])
 
 
-def _feather(path: Path, columns: list[str], types: Mapping[str, str], rows: int | None) -> Iterator[Any]:
+def _feather(path: Path, columns: list[str], file: FileFormat, rows: int | None) -> Iterator[Any]:
     arrow = need("pyarrow")
-    with arrow.memory_map(str(path)) as source, arrow.ipc.open_file(source) as file:
-        for i in range(file.num_record_batches):
-            yield arrow.Table.from_batches([file.get_batch(i)]).select(columns)
-        if file.num_record_batches == 0:
-            yield file.schema.empty_table().select(columns)
+    with arrow.memory_map(str(path)) as source, arrow.ipc.open_file(source) as stream:
+        for i in range(stream.num_record_batches):
+            yield arrow.Table.from_batches([stream.get_batch(i)]).select(columns)
+        if stream.num_record_batches == 0:
+            yield stream.schema.empty_table().select(columns)
+
+
+_READERS = {"csv": _csv, "json": _json, "excel": _excel, "parquet": _parquet, "feather": _feather}
 
 
 def _explained(path: Path, error: BaseException) -> TableFileError:
-    """Explain a reader's error in one line, with line and column where they are known."""
+    """Explain a reader's error in one line."""
     if isinstance(error, TableFileError):
         return error
-    text = " ".join(str(error).split())
-    found = re.search(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\w+): (.*)", text)
-    if not found and re.search(r"straddl|Empty CSV file or block", text) and (start := _long_row(path)):
-        return TableFileError(
-            f"{path}: the row in line {start} has more than {BLOCK_BYTES >> 20} MB, which is the most that is read "
-            "at a time. Is a quotation mark left open? Otherwise save the table as Parquet."
-        )
-    if not found:
-        return TableFileError(f"{path}: cannot be read: {text}")
-    column, row, kind, reason = found.groups()
-    line = "" if row is None else f"line {_line_of(path, int(row))}, "
-    wanted = "a number" if kind in ("double", "int64") else "text in UTF-8"
-    return TableFileError(f"{path}: {line}column {_names(path)[int(column)]!r} must hold {wanted}: {reason}.")
-
-
-def _line_of(path: Path, row: int | None) -> int | str:
-    """Find the line of the file on which the ``row``-th row that is not blank ends; the header is the first."""
-    if row is None:
-        return "(unknown)"
-    with _open_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="") as file:
-        reader = plain_csv.reader(file)
-        count = 0
-        try:
-            for values in reader:
-                count += bool(values)
-                if count == row:
-                    return reader.line_num
-        except plain_csv.Error:
-            pass
-    return "(unknown)"
-
-
-def _long_row(path: Path) -> int | None:
-    """Find the first line of the first row that is longer than a block; inside quotation marks a row goes on."""
-    with _open_bytes(path) as file:
-        line, first, length, is_open = 1, 1, 0, False
-        while text := file.readline(BLOCK_BYTES):
-            length += len(text)
-            if length > BLOCK_BYTES:
-                return first
-            is_open ^= text.count(b'"') % 2 == 1
-            line += text.endswith(b"\n")
-            if text.endswith(b"\n") and not is_open:
-                first, length = line, 0
-    return None
-
-
-def _open_bytes(path: Path) -> Any:
-    """Open a CSV file, unpacked."""
-    return gzip.open(path, "rb") if _is_gzipped(path) else path.open("rb")
-
-
-def _is_gzipped(path: Path) -> bool:
-    return path.name.lower().endswith(".gz")
+    return TableFileError(f"{path}: cannot be read: {' '.join(str(error).split())}")
 
 
 class TableWriter:
     """Writes pieces of a table, all with the columns of the first, to a file."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._kind = path, kind_of(path)
+        self._path, self._kind = path, kind_of(path, OUTPUT_KINDS)
         self._writer: Any = None
         self._sink: Any = None
 
@@ -296,8 +260,10 @@ class TableWriter:
         arrow = need("pyarrow")
         if self._kind == "feather":
             return arrow.ipc.new_file(str(self._path), schema)
-        self._sink = arrow.output_stream(str(self._path), compression="gzip" if _is_gzipped(self._path) else None)
-        return need("pyarrow.csv").CSVWriter(self._sink, schema)
+        self._sink = arrow.output_stream(str(self._path), compression="gzip" if is_gzipped(self._path) else None)
+        csv = need("pyarrow.csv")
+        tabs = ".tsv" in self._path.name.lower()
+        return csv.CSVWriter(self._sink, schema, write_options=csv.WriteOptions(delimiter="\t" if tabs else ","))
 
     def close(self) -> None:
         """Finish the file."""
@@ -320,5 +286,5 @@ def write_table(path: Path) -> Iterator[TableWriter]:
 
 def check_output(path: Path, *inputs: Path) -> None:
     """Refuse a file that could not be written, or that is one of the inputs, before any work is done for it."""
-    kind_of(path)
+    kind_of(path, OUTPUT_KINDS)
     check_folder(path, *inputs)

@@ -16,6 +16,7 @@ from diffgbm._util.docs import with_paragraphs
 from diffgbm._util.errors import check_count, warn
 from diffgbm._util.parallel import n_threads
 from diffgbm._util.types import Array
+from diffgbm.data.file_format import TableReading
 from diffgbm.data.frames import frame_like, row_index, series_like
 from diffgbm.data.response import read_response
 from diffgbm.data.schema import Schema
@@ -55,7 +56,14 @@ class DistributionalRegressor(RegressorMixin, BaseEstimator, ABC):
 
     A subclass implements ``fitted_models``, ``sample`` and ``_distribution_blocks``. All other predictions follow from
     the predictive distributions. They are deterministic and do not depend on the other rows of the batch.
+
+    Attributes
+    ----------
+    file_reading_ : TableReading or None
+        How the training file was read, if the command line read it: later files are read the same way.
     """
+
+    file_reading_: TableReading | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -289,6 +297,7 @@ class DistributionalRegressor(RegressorMixin, BaseEstimator, ABC):
     def _remember_columns(self) -> None:
         """Set ``n_features_in_`` and ``feature_names_in_``, by which scikit-learn knows the columns."""
         features = self.fitted_models()[0].features
+        self.file_reading_ = None
         self.n_features_in_ = features.n_features
         if features.names is not None:
             self.feature_names_in_ = np.array(features.names, dtype=object)

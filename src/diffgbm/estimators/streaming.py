@@ -12,8 +12,8 @@ import numpy as np
 
 from diffgbm._util.errors import check_count, known
 from diffgbm.data.blocks import release
-from diffgbm.data.columns import table_blocks
 from diffgbm.data.features import EncodedTable
+from diffgbm.data.file_tables import table_blocks
 from diffgbm.estimators.base import DistributionalRegressor
 
 ROWS = 8192
@@ -85,7 +85,7 @@ def blocks(model: DistributionalRegressor, source: Any, rows: int) -> Iterator[A
     """Yield a table in blocks of at most ``rows`` rows; the blocks of an iterable are yielded as they are."""
     if isinstance(source, (str, os.PathLike)):
         features = model.fitted_models()[0].features
-        yield from (X for X, _ in table_blocks(features, Path(source), rows))
+        yield from (X for X, _ in table_blocks(features, Path(source), rows, reading=model.file_reading_))
         return
     if isinstance(source, EncodedTable):
         for block in blocks(model, source.matrix, rows):

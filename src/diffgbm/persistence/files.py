@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from diffgbm._util.atomic_files import replacing
-from diffgbm.persistence import models, predictors
+from diffgbm.persistence import models, predictors, tables
 from diffgbm.persistence.archive import ModelFileError, pack, unpack_within_budget
 from diffgbm.persistence.limits import MemoryBudget, manifest_memory
 from diffgbm.persistence.store import Kind, Reader, Storable, Writer, kind_of
@@ -71,11 +71,13 @@ def read_file(
     stored = [kind_of(storable) for storable in classes]
     try:
         entries, budget = unpack_within_budget(file.read_bytes())
-        objects = of_type(_manifest(entries, budget), "objects", list)
+        manifest = _manifest(entries, budget)
+        objects = of_type(manifest, "objects", list)
         kinds = {kind.name: kind for kind in (*KINDS.values(), *stored)}
         part = Reader(entries, kinds, trusted, budget).build(objects)
         if part.kind not in {kind.name for kind in stored}:
             raise ValueError(f"its last object is a {part.kind}, not an estimator")
+        part.value.file_reading_ = tables.read_reading(manifest.get("reading"))
         return part.value
     except ModelFileError as error:
         raise ModelFileError(f"{path} {error}") from None
@@ -113,6 +115,7 @@ def _packed(value: object) -> bytes:
         "version": VERSION,
         "libraries": {name: version(name) for name in ("diffgbm", "lightgbm", "numpy", "scikit-learn")},
         "types": sorted(writer.types),
+        "reading": tables.write_reading(getattr(value, "file_reading_", None)),
         "objects": writer.objects,
     }
     return pack({"manifest.json": json.dumps(manifest).encode(), **writer.entries}, writer.memory)

@@ -7,13 +7,32 @@ from typing import Any, get_args
 
 from diffgbm._util.errors import known
 from diffgbm.data.features import FeatureTable
+from diffgbm.data.file_format import (
+    COLUMN_KINDS,
+    DECIMALS,
+    THOUSANDS,
+    ColumnReading,
+    FileFormat,
+    TableReading,
+)
 from diffgbm.data.response import ResponseTable
 from diffgbm.diffusion.noise_levels import TimeSampling
 from diffgbm.diffusion.paths import GaussianPath
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.diffusion.sampler import Equation, Sampler
 from diffgbm.persistence.column_kinds import read_columns, write_columns
-from diffgbm.persistence.values import Stored, list_of, mapping, names_of, number, numbers, plain
+from diffgbm.persistence.values import (
+    Stored,
+    count,
+    list_of,
+    mapping,
+    names_of,
+    number,
+    numbers,
+    of_type,
+    one_of,
+    plain,
+)
 
 MOST_STEPS = 10_000
 """Most integration steps that a file may ask for. The paper's samplers take 5 to 250."""
@@ -48,6 +67,36 @@ def _levels(column: list[Any]) -> tuple[Any, ...]:
     if not all(isinstance(level, (str, int, float)) for level in column) or len(set(column)) < len(column):
         raise ValueError("categories must be distinct numbers or text")
     return tuple(column)
+
+
+def write_reading(reading: TableReading | None) -> dict[str, Any] | None:
+    """Store how the training file was read."""
+    return None if reading is None else plain(asdict(reading), "reading")
+
+
+def read_reading(stored: Stored | None) -> TableReading | None:
+    """Read how the training file was read."""
+    if stored is None:
+        return None
+    file = mapping(stored, "file")
+    text = {name: of_type(file, name, str) for name in ("kind", "encoding", "separator", "sheet")}
+    unnamed: Any = one_of(file, "unnamed", ("", "first", "last"))
+    columns = tuple(map(_column_reading, list_of(stored, "columns", dict)))
+    if len({column.name for column in columns}) < len(columns):
+        raise ValueError("the columns of a reading must have different names")
+    dropped = [list_of({"pair": pair}, "pair", str, 2) for pair in list_of(stored, "dropped", list)]
+    layout = FileFormat(**text, header=count(file, "header"), unnamed=unnamed)
+    return TableReading(layout, columns, tuple((name, reason) for name, reason in dropped))
+
+
+def _column_reading(stored: Stored) -> ColumnReading:
+    one_of(stored, "kind", COLUMN_KINDS)
+    one_of(stored, "decimal", DECIMALS)
+    one_of(stored, "thousands", THOUSANDS)
+    text = ("name", "kind", "decimal", "thousands", "unit", "dates", "type", "note")
+    values = {name: of_type(stored, name, str) for name in text}
+    marks = tuple(list_of(stored, "missing", str))
+    return ColumnReading(**values, zone=of_type(stored, "zone", bool), missing=marks)
 
 
 def write_response(response: ResponseTable) -> dict[str, Any]:

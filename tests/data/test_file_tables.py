@@ -1,0 +1,189 @@
+"""Tables of models from files: read for training, remembered, and read again; what disagrees is named."""
+
+import datetime
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from diffgbm._util.errors import DiffGBMWarning
+from diffgbm.data import columns, file_tables
+from diffgbm.data.features import FeatureTable
+from diffgbm.data.file_format import ReadingOptions
+from diffgbm.data.table_files import TableFileError
+
+
+def written(path, **content):
+    pq.write_table(pa.table(content), path)
+    return path
+
+
+@pytest.fixture
+def table(tmp_path):
+    return written(
+        tmp_path / "t.parquet",
+        size=[1.5, None, 3.0],
+        town=["x", "y", None],
+        garden=[True, False, True],
+        price=[10, 20, 30],
+        rent=[1.0, 2.0, 3.0],
+    )
+
+
+def test_a_training_table_has_categories_numbers_and_a_named_target(table):
+    found = file_tables.training_table(table, ["price"], ["rent"])
+    X, y = found.X, found.y
+    assert X.column_names == ["size", "town", "garden"]
+    assert pa.types.is_string(X.schema.field("town").type)
+    assert X.column("garden").to_pylist() == [1.0, 0.0, 1.0]
+    assert y.name == "price"
+    assert y.to_list() == [10.0, 20.0, 30.0]
+    both = file_tables.training_table(table, ["price", "rent"], []).y
+    assert both.column_names == ["price", "rent"]
+
+
+@pytest.mark.parametrize(
+    ("targets", "drop", "message"),
+    [
+        (["cost"], [], r"there is no column 'cost'; it has 'size', 'town', 'garden', 'price', 'rent'"),
+        (["price", "price"], [], "--target: a column is given twice"),
+        (["price"], ["price"], "--drop: 'price' is a target"),
+        (["price", "rent"], ["size", "town", "garden"], "there are no feature columns left"),
+        (["town"], [], "column 'town' must hold numbers; it holds string"),
+    ],
+)
+def test_wrong_choices_of_columns_are_refused(table, targets, drop, message):
+    with pytest.raises(TableFileError, match=message):
+        file_tables.training_table(table, targets, drop)
+
+
+def test_dates_are_read_again_as_in_training(tmp_path):
+    days = [datetime.date(2024, 1, 1), datetime.date(2025, 3, 24)]
+    parquet = written(tmp_path / "d.parquet", day=days, y=[1.0, 2.0])
+    iso = text(tmp_path / "d.csv", "day,y\n2024-01-01,1\n2025-03-24,2\n")
+    dotted = text(tmp_path / "e.csv", "day;y\n1.1.2024;1\n24.3.2025;2\n")
+    paths = (parquet, iso, dotted)
+    tables = [FeatureTable.learn(file_tables.training_table(path, ["y"], []).X, None, "")[0] for path in paths]
+    assert tables[0].columns[0].parts == tables[1].columns[0].parts == tables[2].columns[0].parts
+    for table in tables:
+        blocks = [next(file_tables.table_blocks(table, path, 5))[0] for path in paths]
+        matrices = [table.encode(block, "") for block in blocks]
+        np.testing.assert_array_equal(matrices[0], matrices[1])
+        np.testing.assert_array_equal(matrices[0], matrices[2])
+
+
+def test_codes_with_leading_zeros_are_categories(tmp_path):
+    path = text(tmp_path / "t.csv", "zip,y\n00501,1\n10001,2\n00501,3\n")
+    found = file_tables.training_table(path, ["y"], [])
+    features = FeatureTable.learn(found.X, None, "")[0]
+    assert features.levels == (("00501", "10001"),)
+    [(X, _)] = file_tables.table_blocks(features, path, 5, reading=found.reading)
+    np.testing.assert_array_equal(features.encode(X, "").ravel(), [0, 1, 0])
+
+
+def test_empty_tables_are_refused(tmp_path):
+    empty = written(tmp_path / "e.parquet", a=pa.array([], pa.float64()), y=pa.array([], pa.float64()))
+    with pytest.raises(TableFileError, match="there are no rows"):
+        file_tables.training_table(empty, ["y"], [])
+
+
+@pytest.fixture
+def features(table):
+    X = file_tables.training_table(table, ["price"], ["rent"]).X
+    return FeatureTable.learn(X, None, "Model")[0]
+
+
+def test_blocks_have_the_columns_that_the_model_reads(table, features):
+    blocks = list(file_tables.table_blocks(features, table, 2, keep=["rent"], targets=["price"]))
+    assert [len(X) for X, _ in blocks] == [2, 1]
+    assert blocks[0][0].column_names == ["size", "town", "garden"]
+    assert blocks[0][0].column("town").type == pa.string()
+    assert blocks[0][1].column("rent").to_pylist() == [1.0, 2.0]
+    X, y = file_tables.observed_table(features, ["price", "rent"], table)
+    assert X.num_rows == 3
+    np.testing.assert_array_equal(y, [[10, 1], [20, 2], [30, 3]])
+
+
+def test_missing_columns_are_refused_before_the_first_block(tmp_path, features):
+    other = written(tmp_path / "o.parquet", size=[1.0])
+    with pytest.raises(TableFileError, match="there is no column 'town', 'garden'"):
+        next(file_tables.table_blocks(features, other, 5))
+    with pytest.raises(TableFileError, match="fitted to an array"):
+        columns.feature_names(FeatureTable.learn(np.ones((3, 2)), None, "Model")[0])
+
+
+def text(path, content):
+    path.write_text(content)
+    return path
+
+
+def sizes(n=40, **changes):
+    values = {j: f"{j}.5" for j in range(n)} | {int(name[1:]): value for name, value in changes.items()}
+    return "size,y\n" + "".join(f"{value},{j}\n" for j, value in values.items())
+
+
+def test_units_in_a_few_rows_are_named_and_missing(tmp_path):
+    path = text(tmp_path / "t.csv", sizes(_7="9 km"))
+    with pytest.warns(DiffGBMWarning, match=r"column 'size' holds numbers; read as missing: line 9 has '9 km'\."):
+        X = file_tables.training_table(path, ["y"], []).X
+    assert X.column("size").null_count == 1
+    features = FeatureTable.learn(X, None, "Model")[0]
+    with pytest.warns(DiffGBMWarning, match="line 9 has '9 km'"):
+        [(X, _)] = file_tables.table_blocks(features, path, 100)
+    assert X.column("size").null_count == 1
+    many = text(tmp_path / "m.csv", sizes(_7="9 km", _8="x", _9="y", _10="z"))
+    with pytest.raises(TableFileError, match=r"line 9 has '9 km', line 10 has 'x', line 11 has 'y', and 1 more\. Corr"):
+        list(file_tables.table_blocks(features, many, 100))
+    # the user may name them
+    options = ReadingOptions(missing=("9 km", "x", "y", "z"))
+    assert len(list(file_tables.table_blocks(features, many, 100, options=options))) == 1
+
+
+def test_a_target_is_a_number_or_missing(tmp_path):
+    path = text(tmp_path / "t.csv", "a,y\n1,5\n2,?\n3,\n4,8\n")
+    with pytest.warns(DiffGBMWarning, match=r"t\.csv: 2 of 4 rows have no target and are left out\."):
+        found = file_tables.training_table(path, ["y"], [])
+    assert found.without_target == 2
+    assert found.X.column("a").to_pylist() == [1.0, 4.0]
+    assert found.y.to_list() == [5.0, 8.0]
+    features = FeatureTable.learn(found.X, None, "Model")[0]
+    with pytest.warns(DiffGBMWarning, match="2 of 4 rows have no target"):
+        X, y = file_tables.observed_table(features, ["y"], path)
+    assert (len(X), y.tolist()) == (2, [[5.0], [8.0]])
+    assert file_tables.target_table(path, ["y"]).tolist() == [[5.0], [8.0]]
+    with pytest.raises(TableFileError, match=r"column 'y' must hold numbers: line 3 has '7 k'.*--na '7 k'"):
+        file_tables.training_table(text(tmp_path / "k.csv", "a,y\n1,5\n2,7 k\n"), ["y"], [])
+
+
+def test_later_files_are_read_as_that_of_training(tmp_path):
+    train = text(tmp_path / "t.csv", 'size,town,y\n"1,5",NA,1\n"2,5",Zug,2\n"1,234",Bern,3\n')
+    found = file_tables.training_table(train, ["y"], [])
+    features = FeatureTable.learn(found.X, None, "Model")[0]
+
+    def read(content, **options):
+        path = text(tmp_path / "later.csv", content)
+        asked = ReadingOptions(**options)
+        blocks = file_tables.table_blocks(features, path, 9, ["town"], reading=found.reading, options=asked)
+        [(X, kept)] = blocks
+        return X.column("size").to_pylist(), kept.column("town").to_pylist()
+
+    # alone this file would be read with thousands; the separator may change
+    assert read('size,town\n"1,234", Zug\n') == ([1.234], [" Zug"])
+    assert read("town;size\nNA;1,234\n") == ([1.234], ["NA"])
+    with pytest.raises(TableFileError, match=r"column 'size' has the decimal mark '\.'; .* --decimal \."):
+        read("size,town\n1.25,Zug\n")
+    assert read("size,town\n1.25,Zug\n", decimal=".") == ([1.25], ["Zug"])
+    with pytest.raises(TableFileError, match=r"column 'size' has the unit 'm'; the training file had no unit"):
+        read("size,town\n1 m,Zug\n")
+
+
+def test_codes_that_are_digits_in_a_workbook_stay_text(tmp_path):
+    import pandas as pd
+
+    pd.DataFrame({"code": ["A1", 12, 13], "y": [1, 2, 3]}).to_excel(tmp_path / "t.xlsx", index=False)
+    pd.DataFrame({"code": [12, 13]}).to_excel(tmp_path / "u.xlsx", index=False)
+    found = file_tables.training_table(tmp_path / "t.xlsx", ["y"], [])
+    features = FeatureTable.learn(found.X, None, "Model")[0]
+    [(X, _)] = file_tables.table_blocks(features, tmp_path / "u.xlsx", 9, reading=found.reading)
+    assert X.column("code").to_pylist() == ["12", "13"]
