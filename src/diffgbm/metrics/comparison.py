@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from diffgbm._util.docs import fill_docstring
 from diffgbm._util.errors import choose, warn
 from diffgbm._util.types import Array, Rows
 from diffgbm.metrics.predictions import as_distribution
@@ -96,6 +97,7 @@ class Comparison:
         )
 
 
+@fill_docstring(scores=SCORES)
 def compare(
     model_a: Any,
     model_b: Any,
@@ -126,7 +128,7 @@ def compare(
         Features of the rows; ``None`` if both are distributions or samples.
     y : array-like of shape (n,) or (n, d)
         Observations. Scores of several responses are averaged for each row.
-    score : {"crps", "log_score", "dss", "interval_score", "energy_score", "variogram_score"} or callable
+    score : {scores} or callable
         A proper score of ``diffgbm.metrics``, or a function of a prediction and ``y`` that returns scores (n,) or
         (n, d), lower is better.
     groups : array-like of shape (n,), optional
@@ -137,7 +139,8 @@ def compare(
         are in the same block.
     blocks : int, optional
         Number of blocks of consecutive rows, in the order of ``time`` or of the table. A block should be longer than
-        errors stay similar. By default the cube root of the number of rows, at least ``10``, if ``time`` is given.
+        the time for which errors are correlated. By default, if ``time`` is given, the cube root of the number of rows,
+        at least 10.
     level : float
         Probability of the confidence interval.
 
