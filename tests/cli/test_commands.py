@@ -247,3 +247,53 @@ def test_fit_says_how_rows_repeat(tmp_path, run):
     assert (facts["kind"], facts["records"]) == ("stacked", 150)
     _, printed, _ = run("fit", tmp_path / "once.csv", *words)
     assert printed.rstrip().endswith("MB).")
+
+
+GROUPED = houses(120).assign(shop=np.repeat(np.arange(12), 10), day=np.arange(120)[::-1]).drop(columns=["id", "days"])
+"""Ten consecutive rows of each shop, the last day first."""
+
+
+def test_groups_and_time_are_those_of_the_library(run, tmp_path):
+    GROUPED.to_csv(tmp_path / "sales.csv", index=False)
+    fit = ["fit", tmp_path / "sales.csv", "--target", "price", "-o", tmp_path / "m.dgbm", "--jobs", 1, *SETTINGS]
+    code, printed, errors = run(*fit, "--groups", "shop", "--time", "day")
+    assert (code, errors) == (0, "")
+    assert "120 rows are of 12 groups: no split divides a group" in printed
+    assert "Rows are divided by time" in printed
+    assert "The rows were not sorted by time; they were put in its order." in printed
+    assert "shop" not in diffgbm.load(tmp_path / "m.dgbm").feature_names_in_
+    assert "day" in diffgbm.load(tmp_path / "m.dgbm").feature_names_in_
+    # a column of times that is dropped is no feature, and still says when a row was observed
+    code, printed, _ = run(*fit, "--time", "day", "--drop", "day", "--json")
+    assert "Rows are divided by time" in json.loads(printed)["division"]
+    assert "day" not in diffgbm.load(tmp_path / "m.dgbm").feature_names_in_
+    code, printed, _ = run(
+        "predict", tmp_path / "m.dgbm", tmp_path / "sales.csv", "-o", tmp_path / "p.csv", "--jobs", 1
+    )
+    assert (code, len(read(tmp_path / "p.csv"))) == (0, 120)
+
+
+def test_a_table_whose_rows_depend_on_each_other_gets_a_hint(run, tmp_path):
+    rng = np.random.default_rng(0)
+    walk = pd.DataFrame({"x": rng.normal(size=150), "y": np.cumsum(rng.normal(size=150))})
+    walk.to_csv(tmp_path / "walk.csv", index=False)
+    fit = ["fit", tmp_path / "walk.csv", "--target", "y", "-o", tmp_path / "m.dgbm", "--jobs", 1, *SETTINGS]
+    code, printed, errors = run(*fit)
+    assert (code, errors) == (0, "")
+    assert "Hint: consecutive rows have similar residuals" in printed
+    assert "--time" in printed
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--groups", "shop"], "there is no column 'shop'; it has"),
+        (["--time", "month"], "there is no column 'month'; it has"),
+        (["--groups", "price"], "--groups: 'price' is a target"),
+        (["--time", "town"], "time must have a value for each row; 1 are missing, the first in row 4"),
+        (["--time", "id"], "time must hold numbers or dates; got text such as '00000'"),
+    ],
+)
+def test_bad_groups_and_times_are_refused(refused, options, message):
+    fit = ["fit", "{in}/houses.parquet", "--target", "price", "-o", "{out}/m.dgbm", "--jobs", 1, *SETTINGS]
+    refused([*fit, *options], message)

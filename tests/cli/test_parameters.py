@@ -19,7 +19,7 @@ def test_every_shared_parameter_has_help_and_a_type():
     assert SHARED
     for name, annotation in SHARED.items():
         assert annotation.__metadata__[0].help.endswith("."), name
-        assert get_args(annotation)[0] in (parameters.Path, list[str], list[float], bool, int)
+        assert get_args(annotation)[0] in (parameters.Path, list[str], list[float], str | None, bool, int)
 
 
 def test_a_flag_has_one_type():

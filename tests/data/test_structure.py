@@ -73,6 +73,7 @@ def test_a_column_of_groups_is_no_feature_and_one_of_times_stays(library):
         (None, [pd.NaT] * 6, "time must have a value for each row; 6 are missing"),
         (["a"] * 6, None, "groups must name at least 2 groups.*all rows are in group 'a'"),
         (None, [7] * 6, "time must have at least 2 different values; all rows are at 7"),
+        (None, ["20240131"] * 5 + ["20250131"], "time must hold numbers or dates; got text such as '20240131'"),
         (None, list("abcdef"), "time must hold numbers or dates; got text such as 'a'"),
         (None, [1, 2, 3, DAYS[0], 4, 5], "time must hold numbers or dates, all of one kind"),
         (np.zeros((6, 2)), None, r"groups must be one-dimensional.*shape \(6, 2\)"),

@@ -41,6 +41,7 @@ from diffgbm.cli.output import (
 )
 from diffgbm.cli.parameters import (
     Drop,
+    GroupColumn,
     Interval,
     Jobs,
     Json,
@@ -53,6 +54,7 @@ from diffgbm.cli.parameters import (
     TableFile,
     TableOutput,
     Targets,
+    TimeColumn,
     Trust,
     reads_tables,
 )
@@ -122,6 +124,8 @@ def fit(
     time_limit: Annotated[
         float | None, typer.Option(help="Approximate seconds for that; by default those of the preset.")
     ] = None,
+    groups: GroupColumn = None,
+    time_column: TimeColumn = None,
     drop: Drop = [],  # noqa: B006  # typer reads the default, nothing writes to it
     option: Set = [],  # noqa: B006
     seed: Seed = 0,
@@ -140,17 +144,18 @@ def fit(
     check_folder(output, table)
     verbose = int(not quiet and not as_json)
     model = estimator_of(recipe, preset, time_limit, option, seed=seed, jobs=jobs, verbose=verbose)
-    found = training_table(table, target, drop, options)
+    found = training_table(table, target, drop, options, groups, time_column)
     X, y = found.X, found.y
     print_reading(table, found.reading, not verbose)
-    model.fit(X, y).set_params(verbose=0)
+    model.fit(X, y, **found.given).set_params(verbose=0)
     model.file_reading_ = found.reading
     model.save(output)
     facts = {"output": str(output), "rows": len(X), "bytes": output.stat().st_size, **model.describe()}
     text = f"{fit_summary(output, target, X, started)} {facts.get('chosen', '')}"
     if isinstance(model, DiffGBM):
         facts["repeats"] = repeats(model.records_)
-        text += "" if facts["repeats"] is None else str(model.records_)
+        facts["division"] = str(model.division_) or None
+        text += str(model.division_)
     print_result(facts, text.strip(), quiet, as_json)
 
 
@@ -167,6 +172,8 @@ def tune(
     storage: Annotated[
         Path | None, typer.Option(help="File that keeps the search; the same command resumes it.")
     ] = None,
+    groups: GroupColumn = None,
+    time_column: TimeColumn = None,
     drop: Drop = [],  # noqa: B006
     option: Set = [],  # noqa: B006
     seed: Seed = 0,
@@ -198,19 +205,19 @@ def tune(
         seed=check_count("--seed", seed, 0),
         verbose=int(not quiet and not as_json),
     )
-    found = training_table(table, target, drop, options)
-    X, y = found.X, found.y
+    found = training_table(table, target, drop, options, groups, time_column)
+    X, y, given = found.X, found.y, found.given
     print_reading(table, found.reading, quiet or as_json)
     default = {**RECIPES[DEFAULT_RECIPE]().get_params(deep=False), **fixed}
-    outcome = compared(search.fit(X, y), X, y, default)
+    outcome = compared(search.fit(X, y, **given), X, y, default, given)
     best = search.best_estimator_
     if outcome["kept"] == "default":
         # few trials may all be worse than the settings of the recipe: the better model is written
-        best = DiffGBM(**{**default, "seed": seed, "n_jobs": jobs}).fit(X, y)
+        best = DiffGBM(**{**default, "seed": seed, "n_jobs": jobs}).fit(X, y, **given)
     best.file_reading_ = found.reading
     best.save(output)
     facts = {"output": str(output), "rows": len(X), "bytes": output.stat().st_size, "space": space, **outcome}
-    text = comparison(outcome, default) + fit_summary(output, target, X, started)
+    text = f"{comparison(outcome, default)}{fit_summary(output, target, X, started)} {best.division_}".strip()
     print_result({**facts, **best.describe()}, text, quiet, as_json)
 
 

@@ -12,12 +12,17 @@ from diffgbm._util.optional import need
 from diffgbm.estimators.search import DiffGBMCV
 
 
-def compared(search: DiffGBMCV, X: Any, y: Any, default: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of a fitted search, and the score of the arguments ``default`` on the same held-out rows."""
+def compared(
+    search: DiffGBMCV, X: Any, y: Any, default: Mapping[str, Any], given: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the result of a fitted search, and the score of the arguments ``default`` on the same held-out rows.
+
+    ``given`` are the groups and times that ``search`` was fitted with.
+    """
     scores = search.cv_results_["mean_crps"]
     # seed and threads are those of the search, as in its trials
     arguments = {name: value for name, value in default.items() if name not in ("seed", "n_jobs")}
-    default_crps = float(search.objective(X, y).scores(arguments).mean())
+    default_crps = float(search.objective(X, y, **(given or {})).scores(arguments).mean())
     return {
         "trials": int(np.isfinite(scores).sum()),
         "failed": int(np.isnan(scores).sum()),

@@ -23,6 +23,22 @@ TableOutput = Annotated[
 Targets = Annotated[list[str], typer.Option("--target", "-t", help="Column to predict; repeat for several.")]
 Keep = Annotated[list[str], typer.Option("--keep", help="Column of the input to copy; repeat for several.")]
 Drop = Annotated[list[str], typer.Option("--drop", help="Column to leave out of the features; repeat for several.")]
+GroupColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        help="Column of customers, devices, ...: no split divides a group. It is no feature.",
+        metavar="COLUMN",
+    ),
+]
+TimeColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        help="Column of times: models are judged on later rows only. It stays a feature unless it is dropped.",
+        metavar="COLUMN",
+    ),
+]
 Interval = Annotated[
     list[float], typer.Option("--interval", help="Coverage of a central interval, e.g. .9; repeat for several.")
 ]

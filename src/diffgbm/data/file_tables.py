@@ -46,51 +46,68 @@ class TrainingFile:
         How the file was read.
     without_target : int
         Rows that were left out because they have no target.
+    given : dict
+        The arguments ``groups`` and ``time`` of ``fit``: values of the columns that were named.
     """
 
     X: Any
     y: Any
     reading: TableReading
     without_target: int
+    given: dict[str, list[Any]]
 
 
 def training_table(
-    path: Path, targets: Sequence[str], drop: Sequence[str], options: ReadingOptions = FOUND
+    path: Path,
+    targets: Sequence[str],
+    drop: Sequence[str],
+    options: ReadingOptions = FOUND,
+    groups: str | None = None,
+    time: str | None = None,
 ) -> TrainingFile:
-    """Read a file for training: features, targets and how they were found; rows without a target are left out."""
+    """Read a file for training: features, targets and how they were found; rows without a target are left out.
+
+    The column ``groups`` is no feature; ``time`` is one unless it is dropped.
+    """
     arrow = need("pyarrow")
     file = file_format(path, options)
     names = column_names(path, file)
-    require(path, names, [*targets, *drop])
+    structure = {option: name for option, name in (("groups", groups), ("time", time)) if name is not None}
+    require(path, names, [*targets, *drop, *structure.values()])
+    for option, name in structure.items():
+        if name in targets:
+            raise TableFileError(f"--{option}: {name!r} is a target.")
     if len(set(targets)) < len(targets):
         raise TableFileError("--target: a column is given twice.")
     if both := set(targets) & set(drop):
         raise TableFileError(f"--drop: {sorted(both)[0]!r} is a target.")
-    whole = read_table(path, [name for name in names if name not in drop], file)
+    whole = read_table(path, [name for name in names if name not in drop or name in structure.values()], file)
     if len(whole) == 0:
         raise TableFileError(f"{path}: there are no rows.")
     dropped = _indices(whole, targets)
-    features = [name for name in whole.column_names if name not in {*targets, *dropped}]
+    features = [name for name in whole.column_names if name not in {*targets, *dropped, *drop, groups}]
     if not features:
         raise TableFileError(f"{path}: there are no feature columns left.")
-    columns = {name: whole.column(name) for name in [*features, *targets]}
+    columns = {name: whole.column(name) for name in [*features, *targets, *structure.values()]}
     found = (
         [typed_reading(name, column.type) for name, column in columns.items()]
         if file.kind in TYPED
         else find_readings(columns, file, options, dict.fromkeys(targets, "number"))
     )
     table = {reading.name: _read(path, file, columns[reading.name], reading, targets) for reading in found}
-    reading = TableReading(file, tuple(found), tuple(dropped.items()))
+    used = tuple(reading for reading in found if reading.name in {*features, *targets})
+    reading = TableReading(file, used, tuple(dropped.items()))
     rows = _have_all([table[name] for name in targets])
     X = arrow.table({name: training_feature(path, name, table[name]) for name in features})
     values = {name: target_values(path, name, table[name].filter(rows)) for name in targets}
     without = len(whole) - len(values[targets[0]])
     report_missing(path, without, len(whole) - without)
     X = X.filter(rows) if without else X
+    given = {option: table[name].filter(rows).to_pylist() for option, name in structure.items()}
     if len(targets) > 1:
-        return TrainingFile(X, arrow.table(values), reading, without)
+        return TrainingFile(X, arrow.table(values), reading, without, given)
     y = nw.new_series(targets[0], values[targets[0]], nw.Float64(), backend="pyarrow")
-    return TrainingFile(X, y, reading, without)
+    return TrainingFile(X, y, reading, without, given)
 
 
 def _indices(table: Any, targets: Sequence[str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ what nobody knew. ``fit(X, y, groups=..., time=...)`` says so, and every split o
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,8 @@ from diffgbm._util.types import Integers
 from diffgbm.data.features import EncodedTable
 from diffgbm.data.numbers import as_frame, column_values, is_missing
 
+ISO = re.compile(r"\d{4}-\d{2}(-\d{2}([T ][\d:.]+)?)?$")
+"""Text that is a date, with or without a time."""
 MIN_GROUPS = 2
 """Groups, or different times, that a split needs."""
 
@@ -239,7 +242,9 @@ def _ranks(column: Any) -> Integers:
 def _parsed(values: list[Any]) -> list[Any]:
     """Read text as ISO dates; other text has no order that is sure to be that of time."""
     try:
-        found = np.array(values, dtype="datetime64[ns]")
+        if not all(ISO.match(value) for value in values):
+            raise ValueError
+        found = np.array(values, dtype="datetime64[us]")
     except (TypeError, ValueError):
         raise ValueError(
             f"time must hold numbers or dates; got text such as {values[0]!r}. Convert it first, e.g. with "
