@@ -295,5 +295,5 @@ def test_a_table_whose_rows_depend_on_each_other_gets_a_hint(run, tmp_path):
     ],
 )
 def test_bad_groups_and_times_are_refused(refused, options, message):
-    fit = ["fit", "{in}/houses.parquet", "--target", "price", "-o", "{out}/m.dgbm", "--jobs", 1, *SETTINGS]
+    fit = ["fit", "{in}/houses.parquet", "--target", "price", "-o", "{out}/m.dgbm", "--jobs", 1, "-q", *SETTINGS]
     refused([*fit, *options], message)
