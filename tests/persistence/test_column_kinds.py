@@ -9,6 +9,9 @@ import pytest
 from diffgbm import load
 from diffgbm._util.errors import DiffGBMWarning
 from diffgbm.data.features import FeatureTable
+from diffgbm.data.level_statistics import LevelStatistics
+from diffgbm.persistence.files import KINDS
+from diffgbm.persistence.store import Reader, Writer
 from diffgbm.persistence.tables import read_features, write_features
 from tests.conftest import tiny
 
@@ -24,20 +27,31 @@ FRAME = pd.DataFrame(
 )
 
 
+def round_trip(table):
+    """Return a table that was written and read, and what the manifest holds."""
+    writer = Writer(KINDS)
+    stored = json.loads(json.dumps(write_features(table, writer)))
+    return read_features(stored, Reader(writer.entries, {}, ())), stored
+
+
 def written():
     with pytest.warns(DiffGBMWarning, match="'tags' holds list values"):
         table = FeatureTable.learn(FRAME, None, "")[0]
-    return table, json.loads(json.dumps(write_features(table)))
+    return table, round_trip(table)[1]
+
+
+def read(stored):
+    return read_features(stored, Reader({}, {}, ()))
 
 
 def test_columns_round_trip():
     table, stored = written()
-    assert read_features(stored) == table
+    assert read(stored) == table
 
 
 def test_plain_tables_are_stored_as_before():
     table = FeatureTable.learn(FRAME[["a", "town"]], None, "")[0]
-    assert set(write_features(table)) == {"n_features", "names", "levels"}
+    assert set(round_trip(table)[1]) == {"n_features", "names", "levels"}
 
 
 def test_a_loaded_model_reads_the_same_columns(tmp_path):
@@ -78,13 +92,43 @@ def test_wrong_columns_are_refused(column, field, values):
         changed = json.loads(json.dumps(stored))
         changed["columns"][column][field] = value
         with pytest.raises((ValueError, TypeError, KeyError)):
-            read_features(changed)
+            read(changed)
     del stored["columns"][column][field]
     with pytest.raises((ValueError, TypeError, KeyError)):
-        read_features(stored)
+        read(stored)
+
+
+STATISTICS = LevelStatistics(("a", "b"), np.arange(6.0).reshape(3, 2), ("location", "count"), 5, True)
+
+
+def test_statistics_of_categories_round_trip():
+    table = FeatureTable(("id",), (STATISTICS,))
+    assert round_trip(table)[0] == table
+    unused = FeatureTable(("id",), (LevelStatistics((), np.empty((1, 0)), (), 5, False),))
+    assert round_trip(unused)[0] == unused
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("names", ["location"]),
+        ("names", ["a", "b", "c"]),
+        ("n_levels", 1),
+        ("n_levels", None),
+        ("has_missing", None),
+        ("table", "nowhere"),
+        ("kind", "date"),
+    ],
+)
+def test_wrong_statistics_are_refused(field, value):
+    writer = Writer(KINDS)
+    stored = write_features(FeatureTable(("id",), (STATISTICS,)), writer)
+    stored["columns"][0][field] = value
+    with pytest.raises((ValueError, TypeError, KeyError)):
+        read_features(stored, Reader(writer.entries, {}, ()))
 
 
 @pytest.mark.parametrize("columns", [[], [None], "abc", [3] * 6, {"a": 1}])
 def test_wrong_lists_of_columns_are_refused(columns):
     with pytest.raises((ValueError, TypeError)):
-        read_features({**written()[1], "columns": columns})
+        read({**written()[1], "columns": columns})

@@ -107,7 +107,7 @@ def fit_automatically(
 ) -> AutomaticFit:
     """Fit a pooled model; the arguments are those of ``AutoDiffGBM``, ``owner`` is its name for messages."""
     clock = Clock(time_limit)
-    everything = read_table(X, y, cat_idx, sample_weight, owner, repeats, groups, time)
+    everything = read_table(X, y, cat_idx, sample_weight, owner, repeats, groups, time, n_jobs)
     with clock.stopped():  # the first fit on a machine is as good as the second
         warmup(joint=everything.y.shape[1] > 1)
     number = int(np.random.SeedSequence(seed).generate_state(1)[0] >> 1)

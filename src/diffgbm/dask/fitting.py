@@ -20,6 +20,7 @@ from diffgbm.dask.reading import encode, facts_of, whole_table
 from diffgbm.dask.records import evidence, evidence_share, key_of, keyed
 from diffgbm.dask.worker_group import Future, WorkerGroup
 from diffgbm.data.features import FeatureTable
+from diffgbm.data.level_statistics import most_levels
 from diffgbm.data.response import ResponseTable
 from diffgbm.diffusion.recipe import Recipe, resolve
 from diffgbm.engine.stored import StoredBooster
@@ -67,6 +68,7 @@ def fit_on_cluster(
     filled = [i for i, f in enumerate(facts) if f.counted]
     if len(filled) == 1:
         return _fit_alone(params, [column[filled[0]] for column in columns], cat_idx, client, threads)
+    _check_levels(features, sum(f.counted for f in facts), owner)
     plan = plan_first_stage(params["residualize"], params["first_stage_features"], params["extra_residualizer_params"])
     _check_options(params, plan, owner)
     worker_group = WorkerGroup.of(client, [facts[i].counted for i in filled], threads)
@@ -151,6 +153,18 @@ def _fit_in_memory(
     with kept_warnings() as messages:
         fitted = DiffGBM(**{**params, "n_jobs": threads, "verbose": 0}).fit(X, y, cat_idx, weights)
     return fitted.model_, messages
+
+
+def _check_levels(features: FeatureTable, rows: int, owner: str) -> None:
+    """Refuse columns of so many categories that they need cross-fitted statistics, which partitions do not have."""
+    names = features.names or tuple(map(str, range(features.n_features)))
+    for name, levels in zip(names, features.levels, strict=True):
+        if levels is not None and len(levels) > most_levels(rows):
+            raise ValueError(
+                f"{owner}: column {name!r} has {len(levels):,} categories in {rows:,} rows; a table in several "
+                f"partitions may have {most_levels(rows):,}. Leave the column out, group its categories, or fit a "
+                "sample of the rows with DiffGBM, which encodes them."
+            )
 
 
 def _check_options(params: Mapping[str, Any], plan: Plan, owner: str) -> None:

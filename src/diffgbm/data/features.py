@@ -20,6 +20,7 @@ from diffgbm._util.errors import warn
 from diffgbm._util.types import Array
 from diffgbm.data.dates import Dates
 from diffgbm.data.kinds import Category, Column, Dropped, Levels, Number, is_narrow, recognised, unseen_share
+from diffgbm.data.level_statistics import LevelStatistics
 from diffgbm.data.numbers import as_frame, plain_array
 
 UNSEEN = 0.05
@@ -113,15 +114,27 @@ class FeatureTable:
         ``warns`` reports categories that training did not have, and dates far outside its period.
         """
         if isinstance(X, EncodedTable):
-            if X.features != self:
-                raise ValueError("This encoded table has other columns or categories than that of training.")
-            return X.matrix
+            return X.matrix if X.features == self else self._encode_again(X)
         columns, plain = self._columns_of(X, owner)
         if plain is not None:
             return plain
         if warns:
             self._report_new(columns)
         return self._encode_columns(columns)
+
+    def _encode_again(self, X: EncodedTable) -> Array:
+        """Encode a table of which columns of many categories are encoded as codes."""
+        pairs = list(zip(X.features.columns, self.columns, strict=False))
+        same = X.features.names == self.names and X.features.n_features == self.n_features
+        if not same or any(old != new and not _is_recodable(old, new) for old, new in pairs):
+            raise ValueError("This encoded table has other columns or categories than that of training.")
+        matrix = np.zeros((len(X), self.width))
+        for (old, new), before, after in zip(pairs, X.features.starts, self.starts, strict=True):
+            values = X.matrix[:, before : before + old.width]
+            if isinstance(new, LevelStatistics) and isinstance(old, Category):
+                values = new.recoded(values[:, 0].astype(np.float64), old.levels)
+            matrix[:, after : after + new.width] = values
+        return matrix
 
     def overview(self, X: Any, owner: str) -> Array:
         """Return one number for each row and column of the user's table (n, p), for reports."""
@@ -196,7 +209,7 @@ class FeatureTable:
                 # most columns differ in their first rows
                 if values[0] == values[-1] and np.all(values == values[0]):
                     columns[j] = replace(how, note="constant")
-        return FeatureTable(self.names, tuple(columns))
+        return replace(self, columns=tuple(columns))
 
     def _report_dropped(self, names: Sequence[str]) -> None:
         """Warn of columns whose values no model can use."""
@@ -207,7 +220,8 @@ class FeatureTable:
     def _report_new(self, columns: Sequence[Any]) -> None:
         """Warn of categories that training did not have, and of dates far outside its period."""
         for how, column, name in zip(self.columns, columns, self._shown_names(), strict=True):
-            if how.levels is not None and (share := unseen_share(column, how.levels)) > UNSEEN:
+            pooled = isinstance(how, LevelStatistics) and how.n_levels > len(how.levels)
+            if how.levels is not None and not pooled and (share := unseen_share(column, how.levels)) > UNSEEN:
                 warn(
                     f"X column {name}: {share:.0%} of the rows have a category that training did not have. They are "
                     "predicted as if it were missing. Check the spelling, or fit the model again with such rows.",
@@ -244,6 +258,10 @@ class EncodedTable:
     def shape(self) -> tuple[int, ...]:
         """Rows and columns."""
         return self.matrix.shape
+
+
+def _is_recodable(old: Column, new: Column) -> bool:
+    return isinstance(old, Category) and isinstance(new, LevelStatistics)
 
 
 def _check_size(frame: nw.DataFrame[Any], owner: str) -> None:

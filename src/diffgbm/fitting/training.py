@@ -9,7 +9,7 @@ from typing import Any, get_args
 import narwhals as nw
 import numpy as np
 
-from diffgbm._util.errors import check_count, known
+from diffgbm._util.errors import check_count, known, warn
 from diffgbm._util.parallel import n_threads, one_blas_thread
 from diffgbm._util.progress import StatusLine
 from diffgbm._util.types import Array, Booleans, Rows
@@ -31,6 +31,7 @@ from diffgbm.fitting.atoms import AtomFit, atom_values, fit_atoms
 from diffgbm.fitting.bags import ORDERED, Bag, Tick, train_bag
 from diffgbm.fitting.constraints import check_constraints
 from diffgbm.fitting.fit_progress import FitProgress
+from diffgbm.fitting.level_encoding import encode_levels
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.noise_table import NoiseTable
 from diffgbm.fitting.out_of_bag import Training
@@ -132,8 +133,12 @@ def read_table(
     repeats: str = "auto",
     groups: Any = None,
     time: Any = None,
+    threads: int = 1,
 ) -> TrainingTable:
-    """Read the user's table; ``owner`` is the estimator's name for messages, ``repeats`` its argument."""
+    """Read the user's table; ``owner`` is the estimator's name for messages, ``repeats`` its argument.
+
+    Columns of many categories become cross-fitted statistics, see ``level_encoding``.
+    """
     X, given = read_structure(X, groups, time)
     features, matrix = FeatureTable.learn(X, cat_idx, owner)
     if given.group_column is not None:
@@ -158,7 +163,15 @@ def read_table(
     division = divided_rows(matrix, raw, found, given)
     parts = (features, response, matrix, standard, weights, observed, found, structure)
     table = TrainingTable(*parts, division=division, labels=labels, moved=moved)
-    return _without_copies(table) if found.are_copies else table
+    table = _without_copies(table) if found.are_copies else table
+    if len(table.X) < features.n_features:
+        warn(
+            f"X has {len(table.X):,} rows and {features.n_features:,} columns: with fewer rows than columns a model "
+            "finds patterns in noise. Drop columns that cannot matter, or check the out-of-bag scores.",
+            stacklevel=4,
+        )
+    features, encoded = encode_levels(features, table.X, table.y, table.weights, table.structure, threads)
+    return replace(table, features=features, X=encoded)
 
 
 def _records(matrix: Array, observed: Array, repeats: str, given: GivenStructure) -> Records:
@@ -206,7 +219,9 @@ def fit_model(
 ) -> tuple[FittedModel, Training]:
     """Fit everything; ``params`` are the estimator's arguments, ``owner`` its name for messages."""
     check_arguments(params)
-    table = read_table(X, y, cat_idx, sample_weight, owner, params["repeats"], groups, time)
+    table = read_table(
+        X, y, cat_idx, sample_weight, owner, params["repeats"], groups, time, n_threads(params["n_jobs"])
+    )
     if table.repetition.kind == "groups":
         _check_folds(params, table.structure)
     return fit_table(params, table)

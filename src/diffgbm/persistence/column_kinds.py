@@ -6,45 +6,63 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from diffgbm.data.dates import PARTS, Dates
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.kinds import Category, Column, Dropped, Levels, Number
+from diffgbm.data.level_statistics import LevelStatistics
+from diffgbm.persistence.store import Reader, Writer
 from diffgbm.persistence.values import Stored, list_of, of_type, one_of
 
 MOST_MOMENT = 1 << 62
 """Largest moment in microseconds."""
 
 
-def write_columns(features: FeatureTable) -> list[dict[str, Any] | None] | None:
+def write_columns(features: FeatureTable, writer: Writer) -> list[dict[str, Any] | None] | None:
     """Return what a file holds of each column; ``None`` for plain numbers and categories, and if all are plain."""
-    columns = [None if _is_plain(column) else _written(column) for column in features.columns]
+    columns = [None if _is_plain(column) else _written(column, writer) for column in features.columns]
     return columns if any(columns) else None
 
 
-def read_columns(stored: Stored, levels: list[Levels | None]) -> tuple[Column, ...]:
+def read_columns(stored: Stored, reader: Reader, levels: list[Levels | None]) -> tuple[Column, ...]:
     """Read the columns of a feature table with these categories."""
     if stored.get("columns") is None:
         return tuple(Number() if found is None else Category(found) for found in levels)
     written = list_of(stored, "columns", (dict, type(None)), len(levels))
-    return tuple(_read(one, found) for one, found in zip(written, levels, strict=True))
+    return tuple(_read(one, reader, found) for one, found in zip(written, levels, strict=True))
 
 
 def _is_plain(column: Column) -> bool:
     return isinstance(column, Category) or (isinstance(column, Number) and column == Number() and not column.note)
 
 
-def _written(column: Column) -> dict[str, Any]:
+def _written(column: Column, writer: Writer) -> dict[str, Any]:
+    if isinstance(column, LevelStatistics):
+        facts = {"names": list(column.names), "n_levels": column.n_levels, "has_missing": column.has_missing}
+        return {"kind": "encoded category", "table": writer.array(column.table), **facts}
     name = next(name for name, kind in _KINDS.items() if isinstance(column, kind))
     return {"kind": name, **asdict(column)}  # type: ignore[call-overload]
 
 
-def _read(stored: Stored | None, levels: Levels | None) -> Column:
+def _read(stored: Stored | None, reader: Reader, levels: Levels | None) -> Column:
     if stored is None:
         return Number() if levels is None else Category(levels)
+    if stored.get("kind") == "encoded category" and levels is not None:
+        return _read_statistics(stored, reader, levels)
     if levels is not None:
         raise ValueError("a column of categories is stored as something else")
     kind = one_of(stored, "kind", tuple(_KINDS))
     return _READERS[kind](stored)
+
+
+def _read_statistics(stored: Stored, reader: Reader, levels: Levels) -> LevelStatistics:
+    names = tuple(list_of(stored, "names", str))
+    table = reader.array(stored, "table", "<f8", (len(levels) + 1, len(names)))
+    n_levels = of_type(stored, "n_levels", int)
+    if not np.isfinite(table).all() or not len(levels) <= n_levels:
+        raise ValueError("statistics of categories must be finite, and of no more categories than training had")
+    return LevelStatistics(levels, table, names, n_levels, of_type(stored, "has_missing", bool))
 
 
 def _read_number(stored: Stored) -> Number:

@@ -219,8 +219,8 @@ def _same(a: ResponseTable, b: ResponseTable) -> bool:
 KINDS: dict[type, Kind] = {
     FeatureTable: Kind(
         "features",
-        lambda value, writer: tables.write_features(value),
-        lambda stored, reader: Part(tables.read_features(stored)),
+        tables.write_features,
+        lambda stored, reader: Part(tables.read_features(stored, reader)),
     ),
     ResponseTable: Kind(
         "response",

@@ -21,6 +21,7 @@ from diffgbm.diffusion.paths import GaussianPath
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.diffusion.sampler import Equation, Sampler
 from diffgbm.persistence.column_kinds import read_columns, write_columns
+from diffgbm.persistence.store import Reader, Writer
 from diffgbm.persistence.values import (
     Stored,
     count,
@@ -38,20 +39,20 @@ MOST_STEPS = 10_000
 """Most integration steps that a file may ask for. The paper's samplers take 5 to 250."""
 
 
-def write_features(features: FeatureTable) -> dict[str, Any]:
+def write_features(features: FeatureTable, writer: Writer) -> dict[str, Any]:
     """Store a feature table."""
     for j, level in ((j, level) for j, levels in enumerate(features.levels) for level in levels or ()):
         if isinstance(level, tuple):  # JSON would make it a list
             raise TypeError(f"column {j} has the category {level!r}; a model file holds numbers and text.")
     table: dict[str, Any] = {"n_features": features.n_features, "names": features.names, "levels": features.levels}
-    if columns := write_columns(features):
+    if columns := write_columns(features, writer):
         table["columns"] = columns
     if features.ignored:
         table["ignored"] = features.ignored
     return plain(table, "features")
 
 
-def read_features(stored: Stored) -> FeatureTable:
+def read_features(stored: Stored, reader: Reader) -> FeatureTable:
     """Read a feature table."""
     n = stored["n_features"]
     if type(n) is not int or n < 1:
@@ -60,7 +61,7 @@ def read_features(stored: Stored) -> FeatureTable:
         None if column is None else _levels(column) for column in list_of(stored, "levels", (list, type(None)), n)
     ]
     ignored = tuple(list_of(stored, "ignored", str)) if "ignored" in stored else ()
-    return FeatureTable(names_of(stored, n), read_columns(stored, levels), ignored)
+    return FeatureTable(names_of(stored, n), read_columns(stored, reader, levels), ignored)
 
 
 def _levels(column: list[Any]) -> tuple[Any, ...]:

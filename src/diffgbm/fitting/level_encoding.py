@@ -1,0 +1,102 @@
+"""Columns of many categories of a training table become cross-fitted statistics of the response."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from diffgbm._util.types import Array
+from diffgbm.data.blocks import is_large_map
+from diffgbm.data.features import FeatureTable
+from diffgbm.data.kinds import Category, Column
+from diffgbm.data.level_statistics import FOLDS, learn_statistics, most_levels
+from diffgbm.data.splits import k_folds
+from diffgbm.data.structure import Structure
+from diffgbm.first_stage import Task
+from diffgbm.first_stage.lightgbm_mean import LightGBMMean
+
+FEWEST_ROWS = 80
+"""Rows below which the statistics are those of the response itself."""
+QUICK = {"n_estimators": 100, "learning_rate": 0.1, "num_leaves": 15, "min_data_in_leaf": 10}
+"""LightGBM's parameters for what the other columns say of the response."""
+SEED = 0
+"""Seed of the folds: a row's statistics do not depend on the seed of the model."""
+
+
+def encode_levels(
+    features: FeatureTable, X: Array, y: Array, weights: Array | None, structure: Structure, threads: int = 1
+) -> tuple[FeatureTable, Array]:
+    """Replace the columns of too many categories of a table by statistics.
+
+    The statistics are those of what a quick model of the other columns leaves of the response, cross-fitted: a category
+    is told apart from what goes with it.
+
+    Parameters
+    ----------
+    features : FeatureTable
+        How the table was read.
+    X : ndarray of shape (n, p)
+        Encoded rows.
+    y : ndarray of shape (n, d)
+        Standardised responses.
+    weights : ndarray of shape (n,) or None
+        Weight of each row.
+    structure : Structure
+        Rows that no fold divides, and their order in time: rows in order get statistics of earlier rows only.
+    threads : int
+        Threads of the quick model.
+
+    Returns
+    -------
+    features : FeatureTable
+        How new rows are read.
+    X : ndarray of shape (n, p')
+        The training rows, each with the statistics of the folds that do not hold it.
+    """
+    limit = most_levels(len(X))
+    many = [j for j, c in enumerate(features.columns) if isinstance(c, Category) and len(c.levels) > limit]
+    if not many:
+        return features, X
+    replaced = {features.starts[j] for j in many}
+    rest = [k for k in range(X.shape[1]) if k not in replaced and not is_large_map(X)]
+    categorical = [rest.index(k) for k in features.categorical if k in rest]
+    left = _unexplained(X[:, rest], y, categorical, weights, structure, threads)
+    folds = k_folds(len(X), min(FOLDS, len(X)), SEED, structure)
+    columns: list[Column] = list(features.columns)
+    parts: dict[int, Array] = {}
+    for j in many:
+        category = features.columns[j]
+        assert isinstance(category, Category)
+        codes = X[:, features.starts[j]].astype(np.float64)
+        columns[j], parts[j] = learn_statistics(category, codes, left, weights, folds)
+    table = replace(features, columns=tuple(columns))
+    return table, _assembled(features, table, X, parts)
+
+
+def _unexplained(
+    X: Array, y: Array, categorical: Sequence[int], weights: Array | None, structure: Structure, threads: int
+) -> Array:
+    """Return the out-of-fold residuals (n, d) of a quick model."""
+    if len(X) < FEWEST_ROWS or X.shape[1] == 0 or structure.order is not None:
+        return y
+    task = Task(X, y, categorical, weights, 5, 1, SEED, threads, structure=structure)
+    return y - LightGBMMean(QUICK).cross_fit(task).out_of_fold
+
+
+def _assembled(before: FeatureTable, after: FeatureTable, X: Array, parts: dict[int, Array]) -> Array:
+    """Put the columns of the matrix together; a table on disk stays on disk."""
+    shape = (len(X), after.width)
+    out: Any
+    if is_large_map(X):
+        with tempfile.TemporaryFile() as file:
+            out = np.memmap(file, dtype=np.float64, mode="w+", shape=shape)
+    else:
+        out = np.zeros(shape)
+    for j, (old, new) in enumerate(zip(before.starts, after.starts, strict=True)):
+        width = after.columns[j].width
+        out[:, new : new + width] = parts[j] if j in parts else X[:, old : old + width]
+    return out

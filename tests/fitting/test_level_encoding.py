@@ -1,0 +1,115 @@
+"""Columns of many categories: noise costs nothing, information is used, however the table is given."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from diffgbm import load
+from diffgbm._util.errors import DiffGBMWarning
+from diffgbm.data.features import EncodedTable, FeatureTable
+from diffgbm.data.level_statistics import LevelStatistics
+from diffgbm.data.structure import INDEPENDENT, Structure
+from diffgbm.fitting.level_encoding import encode_levels
+from tests.conftest import tiny
+
+N = 600
+
+
+def rows(effect, seed=0, levels=60):
+    rng = np.random.default_rng(seed)
+    x, group = rng.uniform(size=N), rng.integers(0, levels, N)
+    y = 4.0 * x + effect * rng.standard_normal(levels)[group] + 0.3 * rng.standard_normal(N)
+    return pd.DataFrame({"x": x, "id": [f"k{g}" for g in group]}), y
+
+
+def test_noise_changes_nothing():
+    X, y = rows(0.0)
+    model = tiny("flow").fit(X, y)
+    assert model.schema_["id"].kind == "encoded category"
+    assert model.schema_["id"].width == 0
+    alone = tiny("flow").fit(X[["x"]], y)
+    np.testing.assert_array_equal(model.sample(X, 5, seed=0), alone.sample(X[["x"]], 5, seed=0))
+
+
+@pytest.fixture(scope="module")
+def informed():
+    X, y = rows(1.0)
+    return tiny("flow", n_estimators=40).fit(X, y), X, y
+
+
+def test_information_is_used(informed):
+    model = informed[0]
+    assert model.schema_["id"].detail.startswith("location, count of 60 categories")
+    new, y_new = rows(1.0)
+    assert np.corrcoef(model.predict(new), y_new)[0, 1] > 0.9
+    unseen = new[:5].assign(id="new")
+    with pytest.warns(DiffGBMWarning, match="'id': 100% of the rows have a category"):
+        assert np.isfinite(model.predict(unseen)).all()
+
+
+def test_every_kind_of_table_gives_the_same_model(informed):
+    model, X, y = informed
+    expected = model.sample(X, 3, seed=0)
+    codes = np.column_stack([X["x"], X["id"].str[1:].astype(float)])
+    for same, options in (
+        (X.astype({"id": "category"}), {}),
+        (pl.from_pandas(X), {}),
+        (EncodedTable(*FeatureTable.learn(X, None, "")), {}),
+        (codes, {"cat_idx": [1]}),
+    ):
+        other = tiny("flow", n_estimators=40).fit(same, y, **options)
+        np.testing.assert_allclose(other.sample(same, 3, seed=0), expected)
+    np.testing.assert_array_equal(model.sample(EncodedTable(*FeatureTable.learn(X, None, "")), 3, seed=0), expected)
+
+
+def test_a_loaded_model_has_the_statistics(informed, tmp_path):
+    model, X, _ = informed
+    model.save(tmp_path / "m.dgbm")
+    loaded = load(tmp_path / "m.dgbm")
+    assert loaded.schema_ == model.schema_
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_a_category_is_told_apart_from_what_goes_with_it():
+    """All of the difference between the levels is explained by ``x``."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 60, N)
+    x = group + 0.0
+    y = (0.1 * x + 0.3 * rng.standard_normal(N))[:, None]
+    features, X = FeatureTable.learn(pd.DataFrame({"x": x, "id": [f"k{g}" for g in group]}), None, "")
+    alone, _ = encode_levels(FeatureTable(("id",), features.columns[1:]), X[:, 1:], y, None, INDEPENDENT)
+    both, matrix = encode_levels(features, X, y, None, INDEPENDENT)
+    assert "location" in alone.columns[0].names
+    assert isinstance(both.columns[1], LevelStatistics)
+    assert "location" not in both.columns[1].names
+    assert matrix.shape[1] == both.width
+
+
+def test_few_categories_stay_codes():
+    X, y = rows(1.0, levels=20)
+    features, matrix = FeatureTable.learn(X, None, "")
+    same, again = encode_levels(features, matrix, y[:, None], None, INDEPENDENT)
+    assert same is features
+    assert again is matrix
+
+
+def test_fewer_rows_than_columns_are_reported():
+    rng = np.random.default_rng(0)
+    with pytest.warns(DiffGBMWarning, match="X has 20 rows and 30 columns: .* Drop columns"):
+        tiny("flow", residualize="off").fit(rng.standard_normal((20, 30)), rng.standard_normal(20))
+
+
+def test_rows_in_time_get_statistics_of_earlier_rows():
+    X, y = rows(1.0)
+    features, matrix = FeatureTable.learn(X, None, "")
+    order = Structure(None, np.arange(N))
+    _, before = encode_levels(features, matrix, y[:, None], None, order)
+    later = y.copy()
+    late = int(0.75 * N)
+    later[late : late + 6] += 3.0
+    _, after = encode_levels(features, matrix, later[:, None], None, order)
+    # variances and the mean of all rows change a little
+    change = np.abs(after[:, 1] - before[:, 1])
+    assert change[:late].max() < 0.3 * change[late + 60 :].max()
+    assert (before[: N // 20, -1] == 0.0).all()
