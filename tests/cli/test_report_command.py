@@ -26,6 +26,23 @@ def test_the_command(folder, run, tmp_path):
     assert (code, out) == (0, f"{tmp_path / 'r.html'}: 60 rows, {(tmp_path / 'r.html').stat().st_size / 1e6:.2f} MB.\n")
 
 
+def test_thresholds_and_labels(folder, run, tmp_path):
+    table = houses(60, 2)
+    table["customer"] = [f"00{i}" for i in range(60)]
+    table.loc[0, "price"] = None
+    table.to_csv(tmp_path / "t.csv", index=False)
+    arguments = ["report", folder / "one.dgbm", tmp_path / "t.csv", "-o", tmp_path / "r.html", "--jobs", 1, "--quiet"]
+    code, _, err = run(*arguments, "--id", "customer", "--threshold", "0.5", "--threshold", "1.25")
+    assert (code, err) == (0, "")
+    html = (tmp_path / "r.html").read_text("utf-8")
+    assert "P(y &gt; 0.5)" in html
+    assert "P(y &gt; 1.25)" in html
+    assert '"labels":["001","002",' in html  # the first row has no target and is left out
+    code, _, err = run(*arguments, "--id", "client")
+    assert code == 2
+    assert "there is no column 'client'" in err
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

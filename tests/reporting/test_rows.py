@@ -61,6 +61,14 @@ def test_numbered_rows_have_no_labels(flow_model):
     assert read_rows(flow_model, X).names == ("column 0", "column 1", "column 2")
 
 
+def test_labels_of_the_user_come_first(flow_model):
+    X = toy(3)[0]
+    assert read_rows(flow_model, X, ["007", 8, None]).labels == ("007", "8", "None")
+    assert read_rows(flow_model, pd.DataFrame(X, index=[5, 6, 7]), iter("abc")).labels == ("a", "b", "c")
+    with pytest.raises(ValueError, match="labels must hold one label for each of the 3 rows; got 2"):
+        read_rows(flow_model, X, ["a", "b"])
+
+
 def test_responses_are_read_in_the_order_of_the_model():
     X, y = toy(d=2)
     model = tiny().fit(X, pd.DataFrame(y, columns=["a", "b"]))

@@ -62,6 +62,7 @@ from diffgbm.data.columns import feature_names
 from diffgbm.data.file_format import ReadingOptions
 from diffgbm.data.file_tables import (
     FOUND,
+    observed_labels,
     observed_table,
     report_missing,
     table_blocks,
@@ -345,6 +346,13 @@ def report(
         Path | None, typer.Option(help="Training table of the model: its responses are the climatology.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", help="Column that labels the rows: readers search for its values.")
+    ] = None,
+    threshold: Annotated[
+        list[float],
+        typer.Option(help="Value c whose predicted P(y > c) is checked; may be repeated. One target only."),
+    ] = [],  # noqa: B006
     importance_rows: Annotated[
         int | None, typer.Option(help="Most rows for permutation importance; the default predicts 2,000 rows in all.")
     ] = None,
@@ -368,6 +376,9 @@ def report(
     loaded = loaded_model(model, trust, jobs)
     features, names = loaded.fitted_models()[0].features, loaded.response_names()
     X, y = observed_table(features, names, table, loaded.file_reading_, options)
+    labels = None
+    if id_column is not None:
+        labels = observed_labels(features, names, table, id_column, loaded.file_reading_, options)
     page = write_report(
         loaded,
         X,
@@ -375,6 +386,8 @@ def report(
         output,
         y_train=None if train is None else target_table(train, names, loaded.file_reading_, options),
         title=title,
+        labels=labels,
+        thresholds=threshold or None,
         importance_rows=importance_rows,
         n_repeats=repeats,
         rows_shown=rows_shown,

@@ -314,6 +314,21 @@ def observed_table(
     return need("pyarrow").concat_tables(X), np.concatenate(y)
 
 
+def observed_labels(
+    features: FeatureTable,
+    targets: Sequence[str],
+    path: Path,
+    column: str,
+    reading: TableReading | None = None,
+    options: ReadingOptions = FOUND,
+) -> list[str]:
+    """Read a column as text in the rows of ``observed_table``: leading zeros stay, missing values are empty."""
+    labels: list[Any] = []
+    for _, block in table_blocks(features, path, ROWS_AT_ONCE, [column], targets, reading, options):
+        labels += block.column(column).filter(_have_all([block.column(name) for name in targets])).to_pylist()
+    return ["" if label is None else str(label) for label in labels]
+
+
 def target_table(
     path: Path, names: Sequence[str], reading: TableReading | None = None, options: ReadingOptions = FOUND
 ) -> Array:

@@ -75,6 +75,7 @@ def report(
     *,
     y_train: Any = None,
     title: str | None = None,
+    labels: Sequence[Any] | None = None,
     thresholds: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
     importance_rows: int | None = None,
     n_repeats: int = 1,
@@ -106,6 +107,9 @@ def report(
         calibrated on, and ``y`` for other models. The report states which.
     title : str, optional
         Title of the report.
+    labels : sequence of length n, optional
+        Labels of the rows, such as customer numbers, by which readers find them. The default is the index of a pandas
+        frame.
     thresholds : sequence of float, or mapping of response names to them, optional
         Values ``c`` whose predicted probability P(y > c) is compared with how often it happened. The default is the
         50%, 75% and 90% quantiles of the climatology.
@@ -151,7 +155,7 @@ def report(
     )
     if path is not None:
         check_folder(path)
-    rows = read_rows(fitted, X)
+    rows = read_rows(fitted, X, labels)
     if len(rows) < 2:
         raise ValueError(f"A report needs at least 2 rows; got {len(rows)}.")
     observed = read_observations(fitted, y, len(rows))

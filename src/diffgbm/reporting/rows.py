@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,8 +82,11 @@ class Rows:
         return self.features.text(value, feature)
 
 
-def read_rows(model: DistributionalRegressor, X: Any) -> Rows:
-    """Read the table of the user; raise the error of the model if its columns do not match."""
+def read_rows(model: DistributionalRegressor, X: Any, labels: Iterable[Any] | None = None) -> Rows:
+    """Read the table of the user; raise the error of the model if its columns do not match.
+
+    ``labels`` name the rows; by default the index of a pandas frame does.
+    """
     features = model.fitted_models()[0].features
     matrix = features.overview(X, type(model).__name__)
     table = nw.from_native(X, pass_through=True)
@@ -92,10 +95,12 @@ def read_rows(model: DistributionalRegressor, X: Any) -> Rows:
     if not isinstance(table, nw.DataFrame):
         table = np.asarray(X)
         table = table.reshape(len(table), -1)
-    index = row_index(X)
-    labels = None if index is None else tuple(map(str, index))
-    numbered = labels is None or labels == tuple(map(str, range(len(labels))))
-    return Rows(table, matrix, features, None if numbered else labels)
+    index = row_index(X) if labels is None else labels
+    texts = None if index is None else tuple(map(str, index))
+    if texts is not None and len(texts) != len(matrix):
+        raise ValueError(f"labels must hold one label for each of the {len(matrix)} rows; got {len(texts)}.")
+    numbered = texts is None or texts == tuple(map(str, range(len(texts))))
+    return Rows(table, matrix, features, None if numbered else texts)
 
 
 def read_observations(model: DistributionalRegressor, y: Any, n: int, argument: str = "y") -> Array:
