@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from diffgbm.auto import acceptance
 from diffgbm.auto.acceptance import (
     LEVELS,
     MIN_ROWS,
@@ -209,3 +210,25 @@ def test_central_error_by_hand():
     assert central_error(pit, size, None) == pytest.approx(all_rows + pairs)
     mixed_up = np.random.default_rng(0).permutation(8)
     assert central_error(pit[mixed_up], size[mixed_up], np.full(8, 3.0)) == pytest.approx(all_rows + pairs)
+
+
+def pit_of(coverages):
+    """PIT values of groups of 1,000 rows whose central intervals cover ``level ** power``, for each power."""
+    c = (np.arange(1000) + 0.5) / 1000
+    return np.concatenate([0.5 + 0.5 * c ** (1.0 / power) for power in coverages])
+
+
+def test_a_correction_that_helps_quarters_but_not_all_rows_is_refused():
+    width = np.repeat(np.arange(4.0), 1000)
+    before, after = pit_of([0.5, 0.5, 2.0, 2.0]), pit_of([0.95, 0.95, 1.6, 1.6])
+    assert acceptance.central_error(after, width, None) < acceptance.central_error(before, width, None)
+    assert acceptance.overall_error(after, None) > acceptance.overall_error(before, None)
+    assert not acceptance.improves(before, after, width, None)
+    assert acceptance.improves(before, pit_of([1.0, 1.0, 1.0, 1.0]), width, None)
+    assert acceptance.improves(pit_of([2.0, 2.0, 2.0, 2.0]), after, width, None)
+
+
+def test_coverage_of_all_rows_within_its_standard_error_is_good_enough():
+    width = np.repeat(np.arange(4.0), 1000)
+    before, after = pit_of([0.625, 0.625, 1.45, 1.45]), pit_of([0.99, 0.99, 1.0, 1.0])
+    assert acceptance.improves(before, after, width, None)

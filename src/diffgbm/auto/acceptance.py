@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diffgbm._util.types import Array
 from diffgbm.auto.atoms import ResponseShape
@@ -58,10 +57,13 @@ def _accepted_shape(training: Array, y: Array, points: Array, weights: Array | N
         crps = np.average(point_crps(points, y), weights=weights)
         return float(crps), coverage_error(PredictiveDistribution.from_points(points, support=shape.support), y)
 
-    free, shape = np.sort(points, axis=1), ResponseShape.of(training)
+    shape = ResponseShape.of(training)
+    if not shape:  # nothing to test
+        return ResponseShape.sign_of(training)
+    free = np.sort(points, axis=1)
     (crps, error), (after, error_after) = (crps_and_coverage(s(free), s) for s in (ResponseShape(), shape))
     gain = 0.0 if shape.atoms is not None else MIN_GAIN
-    if shape and after <= (1.0 - gain) * crps and error_after <= error + MAX_COVERAGE_LOSS:
+    if after <= (1.0 - gain) * crps and error_after <= error + MAX_COVERAGE_LOSS:
         return shape
     return ResponseShape.sign_of(training)
 
@@ -76,9 +78,9 @@ def accepted_correction(
     """Return the largest share of the fitted correction that helps on unseen rows, or ``None``.
 
     The correction is fitted to four fifths of the rows and tested on the rest, in turn. Over all rows, coverage must
-    come closer to nominal, and the CRPS must not rise by more than the standard error of its change. The smaller
-    ``SHARES`` are for responses of few values: intervals of correct distributions on few values cover more than their
-    level, and the correction must not take that away.
+    come closer to nominal (``improves``), and the CRPS must not rise by more than the standard error of its change.
+    The smaller ``SHARES`` are for responses of few values: intervals of correct distributions on few values cover more
+    than their level, and the correction must not take that away.
     """
     rng = np.random.default_rng(seed)
     folds, uniforms = trial_folds(len(y), FOLDS, rng, structure), rng.uniform(size=len(y))
@@ -87,7 +89,6 @@ def accepted_correction(
     if whole is None:
         return None
     width = interquartile_range(distribution)
-    error = central_error(pit, width, weights)
     corrections = []
     for others, rows in folds:
         correction = fit_correction(distribution[others], pit[others], None if weights is None else weights[others])
@@ -100,7 +101,7 @@ def accepted_correction(
             after[rows] = randomised_pit(corrected, y[rows], uniforms[rows])
             rise[rows] = corrected.crps(y[rows]) - distribution[rows].crps(y[rows])
         mean_rise, standard_error = mean_with_error(rise, weights)
-        if central_error(after, width, weights) < error and mean_rise <= standard_error:
+        if improves(pit, after, width, weights) and mean_rise <= standard_error:
             return whole.scaled(share)
     return None
 
@@ -112,20 +113,34 @@ def mean_with_error(values: Array, weights: Array | None) -> tuple[float, float]
     return float(mean), float(np.sqrt(variance / effective_sample_size(len(values), weights)))
 
 
+def improves(before: Array, after: Array, width: Array, weights: Array | None) -> bool:
+    """Whether coverage by PIT values (n,) comes closer to nominal: within quarters by ``width``, and of all rows.
+
+    Quarters that come closer must not take the coverage of all rows further away: it has to come closer too, or to
+    differ from nominal by no more than its standard error.
+    """
+    rows = effective_sample_size(len(before), weights)
+    chance = float(np.mean([np.sqrt(level * (1.0 - level) / rows) for level in LEVELS]))
+    everywhere = [overall_error(pit, weights) for pit in (before, after)]
+    closer = everywhere[1] < everywhere[0] or everywhere[1] <= chance
+    return closer and central_error(after, width, weights) < central_error(before, width, weights)
+
+
+def overall_error(pit: Array, weights: Array | None) -> float:
+    """Mean absolute difference between the coverage of central intervals, by PIT values (n,), and their level."""
+    distance = np.abs(2.0 * pit - 1.0)
+    coverage = [np.average(distance <= level, weights=weights) for level in LEVELS]
+    return float(np.mean(np.abs(np.subtract(coverage, LEVELS))))
+
+
 def central_error(pit: Array, width: Array, weights: Array | None) -> float:
     """How far the coverage of central intervals is from their level, by PIT values (n,) and interquartile ranges (n,).
 
     The mean over levels of the absolute difference, for all rows, plus the same for each quarter by ``width``.
     """
-    distance = np.abs(2.0 * pit - 1.0)
-    weight = np.ones(len(pit)) if weights is None else weights
-    order = np.argsort(width, kind="stable")
-
-    def error(rows: NDArray[np.intp]) -> float:
-        coverage = [np.average(distance[rows] <= level, weights=weight[rows]) for level in LEVELS]
-        return float(np.mean(np.abs(np.subtract(coverage, LEVELS))))
-
-    return error(order) + float(np.mean([error(rows) for rows in np.array_split(order, QUARTERS)]))
+    quarters = np.array_split(np.argsort(width, kind="stable"), QUARTERS)
+    errors = [overall_error(pit[rows], None if weights is None else weights[rows]) for rows in quarters]
+    return overall_error(pit, weights) + float(np.mean(errors))
 
 
 def coverage_error(distribution: PredictiveDistribution, y: Array) -> float:
