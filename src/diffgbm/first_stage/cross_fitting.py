@@ -23,6 +23,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from diffgbm._util.deadline import NEVER, Deadline
 from diffgbm._util.types import Array, Rows
 from diffgbm.data import splits
 from diffgbm.data.structure import INDEPENDENT, Structure
@@ -147,6 +148,8 @@ class Task:
         Called after each fit.
     structure : Structure
         Rows that no fold divides, and their order.
+    deadline : Deadline
+        When cross-fitting ends: with smaller models where that is possible, else by raising ``OutOfTime``.
     """
 
     X: Array
@@ -159,6 +162,7 @@ class Task:
     n_jobs: int
     tick: Callable[[], object] = lambda: None
     structure: Structure = INDEPENDENT
+    deadline: Deadline = NEVER
 
     @cached_property
     def folds(self) -> list[list[splits.Split]]:

@@ -19,6 +19,7 @@ from scipy.linalg import cho_solve, cholesky, lapack
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
+from diffgbm._util.deadline import NEVER, Deadline
 from diffgbm._util.types import Array, Integers
 from diffgbm.data.splits import subsample
 from diffgbm.first_stage.cross_fitting import CrossFitted, Task
@@ -120,15 +121,20 @@ class GaussianProcessMean:
         for j in range(task.y.shape[1]):
             offset = float(task.y[seen, j].mean())
             y = task.y[seen, j] - offset
-            params = hyperparameters(self.kernel, points[some], y[some], task.seed)
+            params = hyperparameters(self.kernel, points[some], y[some], task.seed, task.deadline)
+            if task.deadline.is_set:  # the work grows with the cube of the rows
+                before = task.deadline.now()
+                leave_one_out(self.kernel, params, points[some], y[some])
+                task.deadline.check((task.deadline.now() - before) * (len(points) / len(some)) ** 3)
             alpha, left_out = leave_one_out(self.kernel, params, points, y, records)
             lengths.append(params.lengths)
             alphas.append(alpha)
             offsets.append(offset)
             clean[seen, j] = offset + left_out
         fitted = GaussianProcess(dense, self.kernel, points, np.array(lengths), np.array(alphas), np.array(offsets))
-        if len(rest):
-            clean[rest] = fitted(task.X[rest])
+        for i in range(0, len(rest), BLOCK):
+            task.deadline.check()
+            clean[rest[i : i + BLOCK]] = fitted(task.X[rest[i : i + BLOCK]])
         return fitted, clean
 
 
@@ -149,8 +155,8 @@ def correlation(kernel: Kernel, a: Array, b: Array) -> Array:
     return (1.0 + r + r * r / 3.0) * np.exp(-r)
 
 
-def hyperparameters(kernel: Kernel, X: Array, y: Array, seed: int) -> Hyperparameters:
-    """Maximise the marginal likelihood of rows (n, q)."""
+def hyperparameters(kernel: Kernel, X: Array, y: Array, seed: int, deadline: Deadline = NEVER) -> Hyperparameters:
+    """Maximise the marginal likelihood of rows (n, q); raise ``OutOfTime`` after the deadline."""
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
@@ -162,6 +168,7 @@ def hyperparameters(kernel: Kernel, X: Array, y: Array, seed: int) -> Hyperparam
     model = GaussianProcessRegressor(prior, optimizer=None, random_state=seed).fit(X, y)
 
     def loss(theta: Array) -> tuple[float, Array]:
+        deadline.check()
         likelihood, gradient = model.log_marginal_likelihood(theta, eval_gradient=True, clone_kernel=False)
         return -likelihood, -gradient
 

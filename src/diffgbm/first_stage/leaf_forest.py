@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm._util.deadline import NEVER, Deadline
 from diffgbm._util.types import Array, SmallIntegers
 from diffgbm.first_stage.cross_fitting import CrossFitted, Task, combine
 from diffgbm.first_stage.dense import DenseTable
@@ -96,7 +97,10 @@ def cross_fit_trees(task: Task, outputs: Array, n_trees: int, min_samples_leaf: 
         for train, held_out in folds:
             weights = None if task.weights is None else task.weights[train]
             seed = task.seed + len(parts)
-            trees = grown_trees(rows[train], outputs[train], weights, n_trees, min_samples_leaf, seed, task.n_jobs)
+            deadline = task.deadline.part(task.n_models - len(parts))
+            trees = grown_trees(
+                rows[train], outputs[train], weights, n_trees, min_samples_leaf, seed, task.n_jobs, deadline
+            )
             part = from_trees(dense, trees)
             clean[r, held_out] = part.prepared(rows[held_out])
             parts.append(part)
@@ -106,12 +110,20 @@ def cross_fit_trees(task: Task, outputs: Array, n_trees: int, min_samples_leaf: 
 
 
 def grown_trees(
-    rows: Array, outputs: Array, weights: Array | None, n_trees: int, min_samples_leaf: int, seed: int, threads: int
+    rows: Array,
+    outputs: Array,
+    weights: Array | None,
+    n_trees: int,
+    min_samples_leaf: int,
+    seed: int,
+    threads: int,
+    deadline: Deadline = NEVER,
 ) -> list[Any]:
     """Grow the trees of scikit-learn's ``ExtraTreesRegressor`` on rows (n, q) and outputs (n, k).
 
     Returns each tree's ``tree_``. The trees are grown one by one: scikit-learn's forests replace the process's warning
-    filters while they fit, so that forests in overlapping threads leave other filters behind.
+    filters while they fit, so that forests in overlapping threads leave other filters behind. After the deadline no
+    further tree is grown.
     """
     from sklearn.tree import ExtraTreeRegressor
 
@@ -119,14 +131,20 @@ def grown_trees(
     # the seeds of a forest's trees
     seeds = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=n_trees).tolist()
 
+    first = seeds[0]
+
     def grown(tree_seed: int) -> Any:
+        if tree_seed != first and deadline.over:  # one tree is a forest
+            return None
         tree = ExtraTreeRegressor(min_samples_leaf=min_samples_leaf, max_features=1.0, random_state=tree_seed)
         return tree.fit(singles, y, sample_weight=weights).tree_
 
     if threads == 1:
-        return list(map(grown, seeds))
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(grown, seeds))
+        trees = list(map(grown, seeds))
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            trees = list(pool.map(grown, seeds))
+    return [tree for tree in trees if tree is not None]
 
 
 def warmup() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 
+from diffgbm._util.deadline import Deadline
 from diffgbm._util.types import Array, Rows
 from diffgbm.data.blocks import BlockDataset, MatrixSequence, is_large_map, map_rows
 from diffgbm.data.splits import can_hold_out, holdout
@@ -80,7 +81,9 @@ class LightGBMMean:
                     fitted, stop = (train[rows] for rows in holdout(len(train), 0.1, task.seed, part))
                 for j in range(task.y.shape[1]):
                     valid = None if stop is None else subset(task, data, stop, j)
-                    booster = _train(params, subset(task, data, fitted, j), rounds, valid, patience)
+                    left = task.n_models * task.y.shape[1] - sum(map(len, models))
+                    deadline = task.deadline.part(left)
+                    booster = _train(params, subset(task, data, fitted, j), rounds, valid, patience, deadline)
                     predict: Callable[[Array], Any] = partial(booster.predict, num_threads=task.n_jobs)
                     if len(held_out):
                         clean[r, held_out, j] = map_rows(predict, task.X, held_out)
@@ -128,11 +131,27 @@ def first_stage_params(params: Mapping[str, Any], seed: int, threads: int) -> tu
 
 
 def _train(
-    params: dict[str, Any], data: lgb.Dataset, rounds: int, valid: lgb.Dataset | None, patience: int | None
+    params: dict[str, Any],
+    data: lgb.Dataset,
+    rounds: int,
+    valid: lgb.Dataset | None,
+    patience: int | None,
+    deadline: Deadline,
 ) -> lgb.Booster:
+    """Train a booster; after the deadline it keeps the rounds that it has, at least one."""
+    callbacks: list[Callable[..., Any]] = [_ending(deadline)] if deadline.is_set else []
     if valid is None or not patience:
-        return lgb.train(params, data, rounds)
-    return lgb.train(params, data, rounds, valid_sets=[valid], callbacks=[lgb.early_stopping(patience, verbose=False)])
+        return lgb.train(params, data, rounds, callbacks=callbacks)
+    callbacks.append(lgb.early_stopping(patience, verbose=False))
+    return lgb.train(params, data, rounds, valid_sets=[valid], callbacks=callbacks)
+
+
+def _ending(deadline: Deadline) -> Callable[[Any], None]:
+    def after_round(env: Any) -> None:
+        if deadline.over:
+            raise lgb.callback.EarlyStopException(env.iteration, env.evaluation_result_list)
+
+    return after_round
 
 
 def _average(boosters: Sequence[AnyBooster]) -> Callable[[Array], Array]:

@@ -72,8 +72,13 @@ class AnyRegressor:
 
         def fit(train: Rows, j: int, seed: int) -> Any:
             weights = {"sample_weight": task.weights[train]} if weighted and task.weights is not None else {}
-            return seeded(self.regressor, seed).fit(rows[train], task.y[train, j], **weights)
+            task.deadline.check(_projected(seconds, task))
+            before = task.deadline.now()
+            fitted = seeded(self.regressor, seed).fit(rows[train], task.y[train, j], **weights)
+            seconds.append(task.deadline.now() - before)
+            return fitted
 
+        seconds: list[float] = []
         clean = np.full((task.repeats, *task.y.shape), np.nan)
         jobs = [(r, train, out) for r, folds in enumerate(task.folds) for train, out in folds]
         models: list[tuple[Any, ...]] = []
@@ -90,6 +95,12 @@ class AnyRegressor:
             task.tick()
         average, gained = combine(task, clean)
         return CrossFitted(RegressorAverage(tuple(models), dense), average, gained)
+
+
+def _projected(seconds: list[float], task: Task) -> float:
+    """Time that the fits which are left take, by those that were made."""
+    left = task.n_models * task.y.shape[1] - len(seconds)
+    return max(seconds) * left / task.n_jobs if seconds else 0.0
 
 
 def seeded(regressor: Any, seed: int) -> Any:

@@ -17,7 +17,7 @@ from diffgbm.first_stage.lightgbm_mean import LightGBMMean
 
 MAX_PASSES = 2
 """How often first-stage models are fitted again: one outlier may hide another."""
-SUSPICIOUS = 0.1
+SUSPICIOUS = 0.2
 """Share of the squared residuals in one row above which a robust model is asked."""
 ROBUST = {**RESIDUALIZER_C, "objective": "regression_l1"}
 """Parameters of the robust model."""
