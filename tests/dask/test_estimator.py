@@ -71,6 +71,14 @@ def test_atoms_are_refused_before_anything_is_computed():
         DaskDiffGBM(atoms=[0.0]).fit(da.from_array(X, chunks=(20, 3)), da.from_array(y, chunks=20))
 
 
+@pytest.mark.parametrize("argument", ["groups", "time"])
+def test_groups_and_time_are_refused_with_a_remedy(argument):
+    X, y = toy()
+    lazy = da.from_array(X, chunks=60), da.from_array(y, chunks=60)
+    with pytest.raises(ValueError, match=f"DaskDiffGBM divides rows by a hash.*takes no {argument}. Use DiffGBM"):
+        DaskDiffGBM().fit(*lazy, **{argument: lazy[1]})
+
+
 def test_predictions_survive_a_worker_that_dies(client, flow_model):
     X = toy(4000, seed=1)[0]
     lazy = DaskDiffGBM.from_local(flow_model).sample(da.from_array(X, chunks=(100, 3)), 100, seed=0)

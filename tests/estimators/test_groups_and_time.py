@@ -7,7 +7,8 @@ from sklearn.model_selection import GroupKFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from diffgbm import DiffGBM, load
+from diffgbm import AutoDiffGBM, ConformalDiffGBM, DiffGBM, DiffGBMCV, load
+from tests.auto.tiny_auto import LEAST
 from tests.conftest import tiny, toy
 
 
@@ -147,3 +148,93 @@ def test_rows_of_no_weight_have_no_say():
     model = tiny(n_bags=2).fit(X, y, sample_weight=weights, groups=groups, time=np.arange(len(y)))
     assert model.records_.n_rows == 80
     assert np.isfinite(model.oob_distribution_.values).all()
+
+
+# the other estimators
+
+
+def entity_table(n=120):
+    X, y = toy(n)
+    return X, y, np.arange(n) // 10, np.arange(n)
+
+
+class Spy(DiffGBM):
+    """Remembers the rows, groups and times that each clone was fitted to."""
+
+    seen: list = []  # noqa: RUF012  # shared by all clones on purpose
+
+    def fit(self, X, y, cat_idx=None, sample_weight=None, groups=None, time=None):
+        Spy.seen.append((X, groups, time))
+        return super().fit(X, y, cat_idx, sample_weight, groups, time)
+
+
+@pytest.fixture
+def spy():
+    Spy.seen.clear()
+    return Spy(**tiny("flow", residualize="off").get_params())
+
+
+@pytest.mark.parametrize("method", ["split", "cv"])
+def test_conformal_folds_keep_groups_whole(spy, method):
+    X, y, groups, _ = entity_table()
+    model = ConformalDiffGBM(spy, method=method, cv=3, seed=0).fit(X, y, groups=groups)
+    assert len(model.models_) == (1 if method == "split" else 3)
+    for (rows, given, _), held_out in zip(Spy.seen, model.observed_, strict=True):
+        assert len(rows) + len(held_out) == 120
+        assert not set(given) & set(groups[np.isin(y, held_out)])
+
+
+def test_conformal_windows_calibrate_a_model_of_all_rows(spy, tmp_path):
+    X, y, _, time = entity_table()
+    model = ConformalDiffGBM(spy, method="cv", cv=3, seed=0).fit(X, y, time=time)
+    assert [len(rows) for rows, _, _ in Spy.seen] == [30, 60, 90, 120]
+    assert [len(part) for part in model.observed_] == [30, 30, 30]
+    assert len(model.models_) == 1
+    low, high = model.predict_interval(X).T
+    assert np.all(low < high)
+    stored = ConformalDiffGBM(tiny("flow", residualize="off"), method="cv", cv=3, seed=0).fit(X, y, time=time)
+    stored.save(tmp_path / "model.diffgbm")
+    np.testing.assert_array_equal(load(tmp_path / "model.diffgbm").predict_interval(X), stored.predict_interval(X))
+
+
+def test_conformal_calibrates_on_the_last_rows(spy):
+    X, y, groups, time = entity_table()
+    model = ConformalDiffGBM(spy, calibration_size=0.25, seed=0).fit(X, y, time=time)
+    np.testing.assert_array_equal(model.observed_[0], y[90:])
+    with pytest.raises(ValueError, match=r"as many groups as cv=20.*got 12 groups"):
+        ConformalDiffGBM(spy, method="cv", cv=20).fit(X, y, groups=groups)
+    splits = ConformalDiffGBM(spy, method="cv", cv=GroupKFold(4)).fit(X, y, groups=groups)
+    assert len(splits.models_) == 4
+    with pytest.raises(ValueError, match="cv learns from rows that are not earlier"):
+        ConformalDiffGBM(spy, method="cv", cv=GroupKFold(4)).fit(X, y, groups=groups, time=time)
+
+
+@pytest.mark.parametrize("cv", [None, 3, GroupKFold(3)])
+def test_a_search_keeps_groups_whole(cv):
+    X, y, groups, time = entity_table()
+    small = {"n_estimators": 5, "n_repeats": 2, "residualize": "off"}
+    search = DiffGBMCV("flow", n_trials=1, cv=cv, estimator_params=small, n_jobs=1, seed=0)
+    for train, test in search.objective(X, y, groups=groups).splits:
+        assert not set(groups[train]) & set(groups[test])
+    if not isinstance(cv, GroupKFold):
+        for train, test in search.objective(X, y, time=time).splits:
+            assert train.max() < test.min()
+    search.fit(X, y, groups=groups)
+    assert search.best_estimator_.records_.kind == "groups"
+    with pytest.raises(ValueError, match=r"as many groups as cv=20.*got 12"):
+        DiffGBMCV("flow", cv=20).objective(X, y, groups=groups)
+
+
+@pytest.mark.parametrize("given", ["groups", "time", "both"])
+def test_an_automatic_fit_says_how_rows_were_divided(given):
+    X, y, groups, time = entity_table()
+    arguments = {"groups": groups, "time": time[::-1]}
+    arguments = arguments if given == "both" else {given: arguments[given]}
+    model = AutoDiffGBM(preset=LEAST, time_limit=60, n_jobs=1, seed=0).fit(X, y, **arguments)
+    assert ("of 12 groups: no split divides a group" in model.explain()) == ("groups" in arguments)
+    assert ("were not sorted by time" in model.explain()) == ("time" in arguments)
+    assert np.isfinite(model.oob_distribution_.crps(y[model.oob_rows_])).all()
+    assert len(np.unique(model.oob_rows_)) == len(model.oob_rows_) == len(model.oob_distribution_)
+    if "time" in arguments:
+        assert model.oob_rows_.max() < 40
+    assert np.isfinite(model.predict(X)).all()

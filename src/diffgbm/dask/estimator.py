@@ -61,6 +61,8 @@ class DaskDiffGBM(RegressorMixin, DiffGBMArguments):
         sample_weight: Any = None,
         client: Any = None,
         workers: Sequence[str] | None = None,
+        groups: Any = None,
+        time: Any = None,
     ) -> DaskDiffGBM:
         """Learn p(y | x).
 
@@ -81,12 +83,21 @@ class DaskDiffGBM(RegressorMixin, DiffGBMArguments):
             The cluster; by default the current client.
         workers : sequence of str, optional
             Addresses of the workers to train on; by default all of them.
+        groups, time : None
+            Refused: rows are divided by a hash of their position, wherever they are. Use ``DiffGBM``.
 
         Returns
         -------
         DaskDiffGBM
             The fitted estimator.
         """
+        for name, value in (("groups", groups), ("time", time)):
+            if value is not None:
+                raise ValueError(
+                    f"{type(self).__name__} divides rows by a hash of their position, and takes no {name}. Use "
+                    "DiffGBM or AutoDiffGBM on one machine, which read tables larger than memory with "
+                    f"diffgbm.from_parquet, or fit to a sample of whole {'groups' if name == 'groups' else 'periods'}."
+                )
         params = self.get_params(deep=False)
         model = fit_on_cluster(params, X, y, cat_idx, sample_weight, client, workers, type(self).__name__)
         return self._with_model(model)
