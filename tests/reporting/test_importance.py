@@ -1,11 +1,13 @@
 """Permutation importance in closed form."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
 
 from diffgbm.reporting import importance
 from diffgbm.reporting.rows import read_rows
+from tests.conftest import tiny
 from tests.reporting.models import SCALES, Known
 
 
@@ -70,6 +72,16 @@ def test_batches_do_not_change_the_importance(known, monkeypatch):
 
 def test_categories_have_no_direction(mixed):
     assert np.isnan(mixed[3].facts.importance.median_direction[1]).all()
+
+
+def test_categories_of_many_levels_have_no_direction_either():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 150, 400)
+    X = pd.DataFrame({"zip": pd.Categorical([f"z{k:03}" for k in codes]), "x": rng.uniform(size=400)})
+    rows = read_rows(model := tiny().fit(X, codes + X.x), X)
+    result = importance.permutation_importance(model, rows)
+    assert np.isnan(result.median_direction[0]).all()
+    assert result.median_direction[1, 0] >= -1.0
 
 
 def test_a_constant_feature_has_no_importance(mixed):

@@ -159,7 +159,7 @@ def _summary(
     mean, error = sizes.mean(axis=2), sizes.std(axis=2) / math.sqrt(sizes.shape[2])
     features = np.arange(len(positions))[:, None]
     step = np.sign(rows.matrix[sources, features] - rows.matrix[positions, features])
-    step[list(rows.features.categorical)] = np.nan
+    step[[levels is not None for levels in rows.features.levels]] = np.nan  # categories have no order
     known = ~np.isnan(step)[None, :, :, None]
     towards = np.where(known, np.nan_to_num(step)[None, :, :, None] * changes, 0.0).sum(axis=2)
     total = np.where(known, sizes, 0.0).sum(axis=2)
