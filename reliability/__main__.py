@@ -9,7 +9,19 @@ from collections.abc import Sequence
 from typing import Any
 
 COMMANDS = (
-    *("fuzz-model", "fuzz-forest", "soak", "threads", "kills", "statistics", "package", "audit", "page", "digests"),
+    *(
+        "fuzz-model",
+        "fuzz-forest",
+        "soak",
+        "threads",
+        "kills",
+        "exits",
+        "statistics",
+        "package",
+        "audit",
+        "page",
+        "digests",
+    ),
 )
 
 
@@ -58,6 +70,10 @@ def _figures(args: argparse.Namespace) -> dict[str, Any]:
         from reliability import soak
 
         return soak.run(args.minutes, name)
+    if args.command == "exits":
+        from reliability import exits
+
+        return exits.run(args.minutes, name, only=args.cases)
     if args.command == "kills":
         from reliability import kills
 

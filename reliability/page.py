@@ -37,6 +37,7 @@ def text() -> str:
         _soak(),
         _threads(),
         _kills(),
+        _exits(),
         _versions(),
         _supply(),
     ]
@@ -154,6 +155,25 @@ gave the same results as a run without kills. A kill may leave a hidden file beh
 {table(("case", "possible moments", "kills", "parts finished at a kill", "parts absent"), rows)}
 {f"Not killed in the recorded run, which ended before: {', '.join(spared)}." if spared else ""}
 """
+
+
+def _exits() -> str:
+    runs = lines("exits")
+    if not runs:
+        return "## Errors on the command line\n\nNo figures are recorded yet (`python -m reliability exits`).\n"
+    total = {
+        case: [sum(run["cases"].get(case, {}).get(key, 0) for run in runs) for key in ("runs", "others")]
+        for case in dict.fromkeys(case for run in runs for case in run["cases"])
+    }
+    rows = [(case, *counts) for case, counts in total.items()]
+    return f"""\
+## Errors on the command line
+
+A command that refuses its input must end with code 2 and one line, in every run. A thread of a library that outlives
+the error can abort the process instead: 12 of 100 runs of the first case did so while pyarrow's streaming reader of
+text was used. Recorded runs with the current reader ({", ".join(f"{run['minutes']} minutes" for run in runs)}):
+
+{table(("case", "runs", "ended otherwise"), rows)}"""
 
 
 def _versions() -> str:

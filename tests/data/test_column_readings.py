@@ -31,7 +31,7 @@ def reading(values, options=FOUND, file=CSV, kind=None):
         (["12:30", "13:00"], ColumnReading("x", "time")),
         (["00501", "12345"], ColumnReading("x", "text", note="leading zeros: codes, not numbers")),
         (["5", "6", "x"], ColumnReading("x", "text", note="67% look like numbers, not of one style; e.g. 'x'")),
-        (["", "NA"], ColumnReading("x", "number", missing=("", "NA"), note="empty")),
+        (["", "NA"], ColumnReading("x", "number", missing=("", "NA"), note="no values")),
         (["True", "False"], ColumnReading("x", "text")),
     ],
 )
@@ -50,7 +50,7 @@ def test_the_decimal_mark_of_one_column_decides_the_others():
 
 def test_the_user_decides():
     assert reading(["1,234"], ReadingOptions(decimal=",")).decimal == ","
-    assert reading(["1", "-999"], ReadingOptions(missing=("-999",))).missing == ("-999",)
+    assert reading(["1", "-999"], ReadingOptions(missing=("-999", "x"))).missing == ("-999",)
     assert reading(["01|02|20"], ReadingOptions(date_format="%d|%m|%y")).dates == "%d|%m|%y"
     assert reading(["01/02/2020", "02/03/2020"], file=FileFormat("csv", separator=";")).dates == DAY_FIRST
 

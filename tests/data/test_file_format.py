@@ -26,9 +26,13 @@ def test_the_table_is_short():
     columns = [ColumnReading(f"x{j}", "number") for j in range(100)]
     columns[50] = ColumnReading("x50", "number", note="'1,234' is read as 1234")
     reading = TableReading(FileFormat("csv"), tuple(columns), (("id", "an index"),))
-    lines = reading.lines(10)
-    assert lines == ["x50  number ('1,234' is read as 1234)", "id   left out: an index", "...  99 more columns"]
-    assert len(reading.lines(200)) == 101
+    lines = reading.lines(["x50"], most=10)
+    assert lines == [
+        "x50  number, the target ('1,234' is read as 1234)",
+        "id   left out: an index",
+        "...  99 more columns",
+    ]
+    assert len(reading.lines(most=200)) == 101
     assert reading.of("x3") == columns[3]
     assert reading.of("y") is None
     assert [column.name for column in reading.only(["x1", "x2"]).columns] == ["x1", "x2"]

@@ -187,3 +187,22 @@ def test_codes_that_are_digits_in_a_workbook_stay_text(tmp_path):
     features = FeatureTable.learn(found.X, None, "Model")[0]
     [(X, _)] = file_tables.table_blocks(features, tmp_path / "u.xlsx", 9, reading=found.reading)
     assert X.column("code").to_pylist() == ["12", "13"]
+
+
+def test_marks_that_the_user_named_are_remembered(tmp_path):
+    train = text(tmp_path / "t.csv", "a,b,y\n1,x,1\n2,-999,2\n-999,x,3\n")
+    found = file_tables.training_table(train, ["y"], [], ReadingOptions(missing=("-999", "nil!")))
+    assert found.reading.file.missing == ("-999", "nil!")
+    assert found.X.to_pydict() == {"a": [1.0, 2.0, None], "b": ["x", None, "x"]}
+    features = FeatureTable.learn(found.X, None, "")[0]
+    later = text(tmp_path / "l.csv", "a,b\nnil!,x\n3,-999\n")
+    [(X, _)] = file_tables.table_blocks(features, later, 9, reading=found.reading)
+    assert X.to_pydict() == {"a": [None, 3.0], "b": ["x", None]}
+
+
+def test_columns_without_values_are_left_out(tmp_path):
+    found = file_tables.training_table(text(tmp_path / "t.csv", "a,b,y\n1,,1\n2,NA,2\n"), ["y"], [])
+    assert found.X.column_names == ["a"]
+    assert found.reading.dropped == (("b", "no values"),)
+    with pytest.raises(TableFileError, match="no feature columns left"):
+        file_tables.training_table(text(tmp_path / "e.csv", "b,y\n,1\n,2\n"), ["y"], [])

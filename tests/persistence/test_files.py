@@ -17,6 +17,7 @@ import pytest
 
 from diffgbm import DiffGBM, DiffGBMWarning, ModelFileError, load
 from diffgbm.cli.entry import main
+from diffgbm.data.file_format import ColumnReading, FileFormat, TableReading
 from diffgbm.engine.stored import StoredBooster
 from diffgbm.persistence.archive import unpack
 from tests.conftest import tiny, toy
@@ -252,3 +253,15 @@ def test_a_file_of_version_1_still_loads(name):
     assert found.keys() == expected.keys()
     for key, values in expected.items():
         np.testing.assert_allclose(found[key], values, rtol=1e-9, atol=1e-12)
+
+
+def test_the_reading_of_the_training_file_is_kept_until_the_next_fit(flow_model, tmp_path):
+    reading = TableReading(FileFormat("csv", separator=";"), (ColumnReading("a", "number", ","),))
+    model = copy.deepcopy(flow_model)
+    model.file_reading_ = reading
+    model.save(tmp_path / "m.dgbm")
+    loaded = load(tmp_path / "m.dgbm")
+    assert loaded.file_reading_ == reading
+    loaded.save(tmp_path / "again.dgbm")
+    assert (tmp_path / "again.dgbm").read_bytes() == (tmp_path / "m.dgbm").read_bytes()
+    assert loaded.fit(*toy()).file_reading_ is None

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from diffgbm import DiffGBM
+from diffgbm.data.file_format import ColumnReading, FileFormat, TableReading
 from diffgbm.diffusion.noise_levels import NOISE_FEATURES, TIME_SAMPLINGS
+from diffgbm.persistence import tables
 from diffgbm.persistence.tables import MOST_STEPS, check_steps, read_recipe, write_recipe
 from tests.conftest import tiny, toy
 from tests.persistence.altered_files import refused, set_at, wrong_values
@@ -72,3 +74,41 @@ def test_the_number_of_steps_is_bounded():
     check_steps(MOST_STEPS)
     with pytest.raises(ValueError, match="n_steps must be at most"):
         check_steps(MOST_STEPS + 1)
+
+
+READING = TableReading(
+    FileFormat("csv", "cp1252", ";", 2, "first", missing=("-999",)),
+    (
+        ColumnReading("price", "number", ",", ".", "€", missing=("?",), note="a note"),
+        ColumnReading("sold", "date", dates="%d|%m|%y", zone=True),
+        ColumnReading("town", "typed", type="text"),
+    ),
+    (("id", "an index"),),
+)
+
+
+def test_the_reading_of_a_file_survives():
+    stored = json.loads(json.dumps(tables.write_reading(READING)))
+    assert tables.read_reading(stored) == READING
+    assert tables.read_reading(tables.write_reading(None)) is None
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        ("file", "header", 0),
+        ("file", "unnamed", "middle"),
+        ("file", "encoding", 8),
+        ("file", "missing", [1]),
+        ("column", "decimal", "."[:0]),
+        ("column", "thousands", ".*"),
+        ("column", "kind", "pickle"),
+        ("column", "zone", "yes"),
+        ("column", "name", "sold"),
+    ],
+)
+def test_an_altered_reading_is_refused(part, name, value):
+    stored = json.loads(json.dumps(tables.write_reading(READING)))
+    (stored["file"] if part == "file" else stored["columns"][0])[name] = value
+    with pytest.raises((ValueError, TypeError)):
+        tables.read_reading(stored)

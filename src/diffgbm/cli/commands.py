@@ -147,7 +147,7 @@ def fit(
     model = estimator_of(recipe, preset, time_limit, option, seed=seed, jobs=jobs, verbose=verbose)
     found = training_table(table, target, drop, options, groups, time_column)
     X, y = found.X, found.y
-    print_reading(table, found.reading, not verbose)
+    print_reading(table, found.reading, target, not verbose)
     model.fit(X, y, **found.given).set_params(verbose=0)
     model.file_reading_ = found.reading
     model.save(output)
@@ -208,7 +208,7 @@ def tune(
     )
     found = training_table(table, target, drop, options, groups, time_column)
     X, y, given = found.X, found.y, found.given
-    print_reading(table, found.reading, quiet or as_json)
+    print_reading(table, found.reading, target, quiet or as_json)
     default = {**RECIPES[DEFAULT_RECIPE]().get_params(deep=False), **fixed}
     outcome = compared(search.fit(X, y, **given), X, y, default, given)
     best = search.best_estimator_
@@ -411,7 +411,11 @@ def inspect(model: ModelFile, trust: Trust = [], as_json: Json = False) -> None:
     reading = loaded.file_reading_
     lines += ["", str(loaded.schema_)]
     if reading is not None:
-        lines += ["", f"Read from {reading.file.describe()}:", *(f"  {line}" for line in reading.lines())]
+        lines += [
+            "",
+            f"Read from {reading.file.describe()}:",
+            *(f"  {line}" for line in reading.lines(loaded.response_names())),
+        ]
         facts["reading"] = asdict(reading)
     print_result(facts, "\n".join(lines), False, as_json)
 

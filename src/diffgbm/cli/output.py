@@ -137,10 +137,10 @@ def repeats(records: Records) -> dict[str, Any] | None:
     return {"kind": records.kind, "distinct": distinct, "records": count, "explained": str(records)}
 
 
-def print_reading(table: Path, reading: TableReading, quiet: bool) -> None:
+def print_reading(table: Path, reading: TableReading, targets: Sequence[str], quiet: bool) -> None:
     """Print how a file is read, before a model is fitted to it."""
     if not quiet:
-        print("\n".join([f"{table}: {reading.file.describe()}", *(f"  {line}" for line in reading.lines())]))
+        print("\n".join([f"{table}: {reading.file.describe()}", *(f"  {line}" for line in reading.lines(targets))]))
 
 
 def hide_warnings(quiet: bool) -> None:

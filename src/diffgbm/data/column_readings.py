@@ -24,6 +24,8 @@ NUMBER_MARKS = (
     *("#value!", "#div/0!", "#ref!", "#num!", "#null!", "#name?", "0000-00-00", "00/00/0000"),
 )
 """Marks of missing values in columns of numbers and dates, in small letters."""
+EMPTY = "no values"
+"""Note of a column that has none."""
 MOST_MARKS = 20
 """Most marks of missing values that a reading remembers."""
 _INDEX_NAME = re.compile(
@@ -115,7 +117,7 @@ def _reading(
 ) -> ColumnReading:
     """Find how one column is read, given what its values and the other columns say."""
     if column.null_count == len(column):
-        return ColumnReading(name, kind if kind == "text" else "number", note="empty")
+        return ColumnReading(name, kind if kind == "text" else "number", note=EMPTY)
     if kind == "text":
         return ColumnReading(name, "text")
     dates = None if kind == "number" else date_text.evidence(column, options.date_format, day_first)
@@ -164,12 +166,12 @@ def without_marks(column: Any, extra: Sequence[str], marks: Sequence[str] = NUMB
 
 
 def _marks(column: Any, kind: str, extra: Sequence[str]) -> tuple[str, ...]:
-    """Return the marks of missing values that occur, and those that the user named."""
+    """Return the marks of missing values that occur."""
     compute = need("pyarrow.compute")
     left = without_marks(column, extra, TEXT_MARKS if kind == "text" else NUMBER_MARKS)
     gone = column.filter(compute.and_(compute.is_null(left), compute.is_valid(column)))
     found = gone.unique().to_pylist()
-    return tuple(dict.fromkeys([*extra, *sorted(found)[:MOST_MARKS]]))
+    return tuple(sorted(found)[:MOST_MARKS])
 
 
 def read_column(column: Any, reading: ColumnReading, extra: Sequence[str] = ()) -> tuple[Any, Unread | None]:

@@ -68,6 +68,8 @@ class FileFormat:
         Rows have one value more than the header: row names before the others, or nothing after the last separator.
     sheet : str
         Of workbooks.
+    missing : tuple of str
+        Marks of missing values that the user named.
     """
 
     kind: str
@@ -76,6 +78,7 @@ class FileFormat:
     header: int = 1
     unnamed: Literal["", "first", "last"] = ""
     sheet: str = ""
+    missing: tuple[str, ...] = ()
 
     def describe(self) -> str:
         """Say it in one line."""
@@ -165,9 +168,12 @@ class TableReading:
         wanted = set(names)
         return replace(self, columns=tuple(column for column in self.columns if column.name in wanted))
 
-    def lines(self, most: int = 40) -> list[str]:
+    def lines(self, targets: Sequence[str] = (), most: int = 40) -> list[str]:
         """Return a short table for a person: one line for each column, and its notes."""
-        shown = [(c.name, c.describe() + (f" ({c.note})" if c.note else "")) for c in self.columns]
+        roles = dict.fromkeys(targets, ", the target")
+        shown = [
+            (c.name, c.describe() + roles.get(c.name, "") + (f" ({c.note})" if c.note else "")) for c in self.columns
+        ]
         shown += [(name, f"left out: {reason}") for name, reason in self.dropped]
         if len(shown) > most:  # what is remarkable comes first in a wide table
             plain = {"number", "text"}

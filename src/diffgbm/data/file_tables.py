@@ -14,7 +14,15 @@ import numpy as np
 from diffgbm._util.errors import warn
 from diffgbm._util.optional import need
 from diffgbm._util.types import Array
-from diffgbm.data.column_readings import Unread, disagreement, find_readings, index_reason, read_column, typed_reading
+from diffgbm.data.column_readings import (
+    EMPTY,
+    Unread,
+    disagreement,
+    find_readings,
+    index_reason,
+    read_column,
+    typed_reading,
+)
 from diffgbm.data.columns import feature_kind, feature_names, known_column, require, target_values, training_feature
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.file_format import ColumnReading, FileFormat, ReadingOptions, TableFileError, TableReading
@@ -86,17 +94,22 @@ def training_table(
         raise TableFileError(f"{path}: there are no rows.")
     dropped = _indices(whole, targets)
     features = [name for name in whole.column_names if name not in {*targets, *dropped, *drop, groups}]
-    if not features:
-        raise TableFileError(f"{path}: there are no feature columns left.")
     columns = {name: whole.column(name) for name in [*features, *targets, *structure.values()]}
     found = (
         [typed_reading(name, column.type) for name, column in columns.items()]
         if file.kind in TYPED
         else find_readings(columns, file, options, dict.fromkeys(targets, "number"))
     )
-    table = {reading.name: _read(path, file, columns[reading.name], reading, targets) for reading in found}
+    table = {
+        reading.name: _read(path, file, columns[reading.name], reading, targets, options.missing) for reading in found
+    }
+    empty = [reading.name for reading in found if reading.note == EMPTY and reading.name in features]
+    dropped |= dict.fromkeys(empty, EMPTY)
+    features = [name for name in features if name not in empty]
+    if not features:
+        raise TableFileError(f"{path}: there are no feature columns left.")
     used = tuple(reading for reading in found if reading.name in {*features, *targets})
-    reading = TableReading(file, used, tuple(dropped.items()))
+    reading = TableReading(replace(file, missing=options.missing), used, tuple(dropped.items()))
     rows = _have_all([table[name] for name in targets])
     X = arrow.table({name: training_feature(path, name, table[name]) for name in features})
     values = {name: target_values(path, name, table[name].filter(rows)) for name in targets}
@@ -125,9 +138,16 @@ def _indices(table: Any, targets: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _read(path: Path, file: FileFormat, column: Any, reading: ColumnReading, targets: Sequence[str]) -> Any:
+def _read(
+    path: Path,
+    file: FileFormat,
+    column: Any,
+    reading: ColumnReading,
+    targets: Sequence[str],
+    missing: Sequence[str],
+) -> Any:
     """Read a column of a whole file."""
-    values, unread = read_column(column, reading)
+    values, unread = read_column(column, reading, missing)
     if unread is not None:
         _report(path, file, unread, reading, len(column), 0, is_target=reading.name in targets)
     if reading.kind == "text" and has_leading_zeros(values):
@@ -144,8 +164,8 @@ def _report(
     where += f", and {unread.count - len(pairs):,} more" if unread.count > len(pairs) else ""
     wanted = {"number": "numbers", "date": f"dates ({reading.dates})", "time": "times of day"}[reading.kind]
     wanted += f" with the unit {reading.unit!r}" if reading.unit else ""
-    if reading.decimal != "." or reading.thousands:
-        wanted += f" (decimal mark {reading.decimal!r}, thousands separator {reading.thousands!r})"
+    if reading.decimal != ".":
+        wanted += f" with the decimal mark {reading.decimal!r}"
     if is_target or unread.count > FEW * rows:
         raise TableFileError(
             f"{path}: column {reading.name!r} must hold {wanted}: {where}. Correct this"
@@ -197,6 +217,7 @@ def table_blocks(
     """
     arrow = need("pyarrow")
     names = feature_names(features)
+    options = _with_marks(options, reading)
     file = file_format(path, options)
     require(path, column_names(path, file), [*names, *targets, *keep])
     wanted = list(dict.fromkeys([*names, *targets, *keep]))
@@ -213,6 +234,11 @@ def table_blocks(
         before += len(piece)
     if before == 0:
         raise TableFileError(f"{path}: there are no rows.")
+
+
+def _with_marks(options: ReadingOptions, trained: TableReading | None) -> ReadingOptions:
+    """Add the marks of missing values that the user named in training."""
+    return options if trained is None else replace(options, missing=(*options.missing, *trained.file.missing))
 
 
 def _pairs(features: FeatureTable) -> list[tuple[str, Any]]:
@@ -333,6 +359,7 @@ def target_table(
     path: Path, names: Sequence[str], reading: TableReading | None = None, options: ReadingOptions = FOUND
 ) -> Array:
     """Read the targets (n, d) of the rows that have all of them."""
+    options = _with_marks(options, reading)
     file = file_format(path, options)
     require(path, column_names(path, file), names)
     kinds = dict.fromkeys(names, "number")

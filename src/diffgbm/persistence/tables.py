@@ -86,7 +86,8 @@ def read_reading(stored: Stored | None) -> TableReading | None:
     if len({column.name for column in columns}) < len(columns):
         raise ValueError("the columns of a reading must have different names")
     dropped = [list_of({"pair": pair}, "pair", str, 2) for pair in list_of(stored, "dropped", list)]
-    layout = FileFormat(**text, header=count(file, "header"), unnamed=unnamed)
+    marks = tuple(list_of(file, "missing", str))
+    layout = FileFormat(**text, header=count(file, "header"), unnamed=unnamed, missing=marks)
     return TableReading(layout, columns, tuple((name, reason) for name, reason in dropped))
 
 
