@@ -152,3 +152,29 @@ def test_entities_some_of_whose_measurements_are_missing():
     entity[:20, 0] = np.nan
     found = find_records(np.repeat(entity, 5, axis=0), rng.normal(size=(300, 1)))
     assert (found.kind, found.n_records) == ("entities", 60)
+
+
+def test_copies_of_a_part_of_a_coarse_table_beside_rows_that_agree_by_chance():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, k, 300) for k in (30, 20, 4, 2)]).astype(float)
+    y = np.round(X[:, :1] + rng.normal(size=(300, 1)), 1)
+    assert find_records(X, y).kind == "independent"
+    found = find_records(np.vstack([X, X[:100]]), np.vstack([y, y[:100]]))
+    assert found.kind == "copies"
+    np.testing.assert_array_equal(found.labels[300:], found.labels[:100])
+
+
+def test_copies_of_people_in_categories_are_told_by_fine_responses():
+    X, y = categories(300)
+    assert find_records(X, y).kind == "independent"
+    found = find_records(np.vstack([X, X[:50]]), np.vstack([y, y[:50]]))
+    assert (found.kind, found.n_records) == ("copies", 300)
+
+
+@pytest.mark.parametrize("exceptions", [0.0, 0.02, 0.5])
+def test_a_tariff_is_not_a_table_of_copies(exceptions):
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 4, size=(2000, 3)).astype(float)
+    price = rng.normal(size=(4, 4, 4))[tuple(X.astype(int).T)][:, None]
+    other = rng.random((2000, 1)) < exceptions
+    assert find_records(X, np.where(other, rng.normal(size=(2000, 1)), price)).kind == "independent"

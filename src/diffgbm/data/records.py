@@ -10,6 +10,7 @@ Three kinds of evidence tell the two apart.
 1. *Stacked*: every distinct row :math:`(x, y)` occurs a multiple of :math:`m \ge 2` times.
 2. *Copies*: rows that agree in ``x`` agree in ``y`` more often than a row and its nearest neighbour with another ``x``
    do, and they agree in ``x`` more often than independent columns would.
+   Responses that are recorded finely and vary among rows of the same ``x`` are enough: they do not agree by chance.
 3. *Entities*: rows agree in ``x`` although a column is recorded so finely that ties do not happen by chance; their
    responses may differ.
 """
@@ -36,7 +37,15 @@ Kind = Literal["distinct", "independent", "stacked", "copies", "entities", "toge
 MIN_DISTINCT = 10
 """Distinct rows below which multiples and ties say nothing."""
 CHANCE = 10.0
-"""How many times as many pairs of equal rows dependent columns may have as independent ones."""
+"""How many times as many pairs of equal rows dependent columns may have as independent ones, if nothing is known."""
+MARGIN = 3.0
+"""The same, if rows that agree in ``x`` but not in ``y`` show how dependent the columns are."""
+MIN_PAIRS = 3
+"""Pairs of such rows that show it."""
+VARIED = 1 / 3
+"""Distinct responses of rows that agree in ``x``, as a share of these rows: above it ``x`` does not determine them."""
+MOST_COPIES = 4
+"""Times that a row is copied as a rule. A response that many rows of the same ``x`` share is a price, not a copy."""
 SIGNIFICANCE = 1e-4
 """Level of the test that rows which agree in ``x`` agree in ``y`` more often than neighbours do."""
 FINE = 1e4
@@ -146,7 +155,9 @@ def find_records(X: Array, y: Array, repeats: str = "auto") -> Records:
         together = np.bincount(entities)[entities] > 1
         agree = len(np.unique(same_xy[together])) == len(np.unique(entities[together]))
         return Records(entities, "copies" if agree else "entities", n, distinct)
-    if pairs(count_x) > CHANCE * pairs_by_chance(X) and _agree_in_y(X, y, count_x, count_xy):
+    if _repeats_fine_responses(y, same_x, same_xy):
+        return Records(same_xy, "copies", n, distinct)
+    if pairs(count_x) > _chance(X, same_x, same_xy) * pairs_by_chance(X) and _agree_in_y(X, y, count_x, count_xy):
         return Records(same_xy, "copies", n, distinct)
     return Records(None, "independent", n, distinct)
 
@@ -241,6 +252,34 @@ def neighbour_agreement(X: Array, y: Array) -> float:
     nearest = NearestNeighbors(n_neighbors=2).fit(ranks).kneighbors(ranks[asked], return_distance=False)
     other = np.where(nearest[:, 0] == asked, nearest[:, 1], nearest[:, 0])
     return float(np.mean(np.all(y[first[asked]] == y[first[other]], axis=1)))
+
+
+def _repeats_fine_responses(y: Array, same_x: Integers, same_xy: Integers) -> bool:
+    """Whether finely recorded responses repeat within rows of the same ``X`` where others differ.
+
+    A tariff gives all rows of the same ``X`` one price: there the repeated response says nothing.
+    """
+    count = np.bincount(same_xy)
+    if not np.any(count > 1) or np.median(count[count > 1]) > MOST_COPIES:
+        return False
+    repeated = count[same_xy] > 1
+    if repeated.sum() < 2 * MIN_PAIRS or not any(is_fine(column, len(y)) for column in y.T):
+        return False
+    rows = np.isin(same_x, same_x[repeated])
+    return len(np.unique(same_xy[rows])) > VARIED * rows.sum()
+
+
+def _chance(X: Array, same_x: Integers, same_xy: Integers) -> float:
+    """How many times as many pairs of equal rows chance may make as independent columns would.
+
+    Rows that agree in ``X`` but not in ``y`` agree by chance. Without exact copies, their pairs show how much the
+    dependence of the columns adds.
+    """
+    first = np.unique(same_xy, return_index=True)[1]
+    found = pairs(np.bincount(same_x[first]))
+    if found < MIN_PAIRS:
+        return CHANCE
+    return min(CHANCE, MARGIN * max(1.0, found / pairs_by_chance(X[first])))
 
 
 def _agree_in_y(X: Array, y: Array, count_x: Integers, count_xy: Integers) -> bool:
