@@ -113,3 +113,16 @@ def test_rows_in_time_get_statistics_of_earlier_rows():
     change = np.abs(after[:, 1] - before[:, 1])
     assert change[:late].max() < 0.3 * change[late + 60 :].max()
     assert (before[: N // 20, -1] == 0.0).all()
+
+
+def test_free_text_is_used(tmp_path):
+    rng = np.random.default_rng(0)
+    words = rng.integers(0, 50, (N, 7))
+    X = pd.DataFrame({"x": rng.uniform(size=N), "note": [" ".join(f"w{w}" for w in row) for row in words]})
+    y = X["x"] + 2.0 * (words == 7).any(axis=1) + 0.2 * rng.standard_normal(N)
+    model = tiny("flow", n_estimators=40).fit(X, y)
+    assert model.schema_["note"].kind == "text"
+    assert np.corrcoef(model.predict(X), y)[0, 1] > 0.8
+    np.testing.assert_array_equal(model.predict(EncodedTable(*FeatureTable.learn(X, None, ""))), model.predict(X))
+    model.save(tmp_path / "m.dgbm")
+    np.testing.assert_array_equal(load(tmp_path / "m.dgbm").predict(X), model.predict(X))

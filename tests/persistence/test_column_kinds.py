@@ -9,6 +9,7 @@ import pytest
 from diffgbm import load
 from diffgbm._util.errors import DiffGBMWarning
 from diffgbm.data.features import FeatureTable
+from diffgbm.data.free_text import N_HASHES, FreeText
 from diffgbm.data.level_statistics import LevelStatistics
 from diffgbm.persistence.files import KINDS
 from diffgbm.persistence.store import Reader, Writer
@@ -106,6 +107,24 @@ def test_statistics_of_categories_round_trip():
     assert round_trip(table)[0] == table
     unused = FeatureTable(("id",), (LevelStatistics((), np.empty((1, 0)), (), 5, False),))
     assert round_trip(unused)[0] == unused
+
+
+def test_free_text_round_trips():
+    rng = np.random.default_rng(0)
+    one = FreeText(*map(rng.standard_normal, ((N_HASHES,), (N_HASHES, 2), (2,))), ("prediction 0", "topic 0"), 7.5)
+    table = FeatureTable(("note",), (one,))
+    assert round_trip(table)[0] == table
+    writer = Writer(KINDS)
+    stored = write_features(table, writer)
+    for field, value in (
+        ("names", ["a"]),
+        ("n_words", "x"),
+        ("idf", "nowhere"),
+        ("offset", stored["columns"][0]["idf"]),
+    ):
+        changed = {**stored, "columns": [{**stored["columns"][0], field: value}]}
+        with pytest.raises((ValueError, TypeError, KeyError)):
+            read_features(changed, Reader(writer.entries, {}, ()))
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from sklearn.utils import check_array
 from diffgbm._util.errors import warn
 from diffgbm._util.types import Array
 from diffgbm.data.dates import Dates
+from diffgbm.data.free_text import FreeText
 from diffgbm.data.kinds import Category, Column, Dropped, Levels, Number, is_narrow, recognised, unseen_share
 from diffgbm.data.level_statistics import LevelStatistics
 from diffgbm.data.numbers import as_frame, plain_array
@@ -131,8 +132,11 @@ class FeatureTable:
         matrix = np.zeros((len(X), self.width))
         for (old, new), before, after in zip(pairs, X.features.starts, self.starts, strict=True):
             values = X.matrix[:, before : before + old.width]
-            if isinstance(new, LevelStatistics) and isinstance(old, Category):
+            if isinstance(old, Category) and isinstance(new, LevelStatistics):
                 values = new.recoded(values[:, 0].astype(np.float64), old.levels)
+            elif isinstance(old, Category) and isinstance(new, FreeText):
+                texts = [None if code != code else old.levels[int(code)] for code in values[:, 0].tolist()]
+                values = new.encode(np.array(texts, dtype=object), "")
             matrix[:, after : after + new.width] = values
         return matrix
 
@@ -261,7 +265,7 @@ class EncodedTable:
 
 
 def _is_recodable(old: Column, new: Column) -> bool:
-    return isinstance(old, Category) and isinstance(new, LevelStatistics)
+    return isinstance(old, Category) and isinstance(new, (LevelStatistics, FreeText))
 
 
 def _check_size(frame: nw.DataFrame[Any], owner: str) -> None:

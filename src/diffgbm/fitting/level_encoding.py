@@ -1,4 +1,4 @@
-"""Columns of many categories of a training table become cross-fitted statistics of the response."""
+"""Columns of many categories, or of free text, become cross-fitted statistics of the response."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from diffgbm._util.types import Array
 from diffgbm.data.blocks import is_large_map
 from diffgbm.data.features import FeatureTable
+from diffgbm.data.free_text import is_free_text, learn_text
 from diffgbm.data.kinds import Category, Column
 from diffgbm.data.level_statistics import FOLDS, learn_statistics, most_levels
 from diffgbm.data.splits import k_folds
@@ -72,7 +73,11 @@ def encode_levels(
         category = features.columns[j]
         assert isinstance(category, Category)
         codes = X[:, features.starts[j]].astype(np.float64)
-        columns[j], parts[j] = learn_statistics(category, codes, left, weights, folds)
+        if is_free_text(category.levels, len(X)):
+            texts = ["" if np.isnan(code) else str(category.levels[int(code)]) for code in codes]
+            columns[j], parts[j] = learn_text(texts, left, weights, folds)
+        else:
+            columns[j], parts[j] = learn_statistics(category, codes, left, weights, folds)
     table = replace(features, columns=tuple(columns))
     return table, _assembled(features, table, X, parts)
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from diffgbm.data.dates import PARTS, Dates
 from diffgbm.data.features import FeatureTable
+from diffgbm.data.free_text import N_HASHES, FreeText
 from diffgbm.data.kinds import Category, Column, Dropped, Levels, Number
 from diffgbm.data.level_statistics import LevelStatistics
 from diffgbm.persistence.store import Reader, Writer
-from diffgbm.persistence.values import Stored, list_of, of_type, one_of
+from diffgbm.persistence.values import Stored, list_of, number, of_type, one_of
 
 MOST_MOMENT = 1 << 62
 """Largest moment in microseconds."""
@@ -41,6 +42,9 @@ def _written(column: Column, writer: Writer) -> dict[str, Any]:
     if isinstance(column, LevelStatistics):
         facts = {"names": list(column.names), "n_levels": column.n_levels, "has_missing": column.has_missing}
         return {"kind": "encoded category", "table": writer.array(column.table), **facts}
+    if isinstance(column, FreeText):
+        arrays = {name: writer.array(getattr(column, name)) for name in ("idf", "directions", "offset")}
+        return {"kind": "text", **arrays, "names": list(column.names), "n_words": column.n_words}
     name = next(name for name, kind in _KINDS.items() if isinstance(column, kind))
     return {"kind": name, **asdict(column)}  # type: ignore[call-overload]
 
@@ -50,6 +54,8 @@ def _read(stored: Stored | None, reader: Reader, levels: Levels | None) -> Colum
         return Number() if levels is None else Category(levels)
     if stored.get("kind") == "encoded category" and levels is not None:
         return _read_statistics(stored, reader, levels)
+    if stored.get("kind") == "text" and levels is None:
+        return _read_text(stored, reader)
     if levels is not None:
         raise ValueError("a column of categories is stored as something else")
     kind = one_of(stored, "kind", tuple(_KINDS))
@@ -63,6 +69,15 @@ def _read_statistics(stored: Stored, reader: Reader, levels: Levels) -> LevelSta
     if not np.isfinite(table).all() or not len(levels) <= n_levels:
         raise ValueError("statistics of categories must be finite, and of no more categories than training had")
     return LevelStatistics(levels, table, names, n_levels, of_type(stored, "has_missing", bool))
+
+
+def _read_text(stored: Stored, reader: Reader) -> FreeText:
+    names = tuple(list_of(stored, "names", str))
+    shapes = {"idf": (N_HASHES,), "directions": (N_HASHES, len(names)), "offset": (len(names),)}
+    arrays = {name: reader.array(stored, name, "<f8", shape) for name, shape in shapes.items()}
+    if not all(np.isfinite(array).all() for array in arrays.values()):
+        raise ValueError("what words say must be finite numbers")
+    return FreeText(**arrays, names=names, n_words=number(stored, "n_words"))
 
 
 def _read_number(stored: Stored) -> Number:
