@@ -11,6 +11,7 @@ from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.data.division import Division
 from diffgbm.metrics.scores import climatology_crps
 
+CUT_SHORT = "The time limit cut the fit short: a larger one may give a better model."
 LITTLE = 0.05
 """Skill below which the columns say little about the response."""
 
@@ -47,17 +48,18 @@ def summary(
         shapes += [f"A classifier predicts how often {names[0]} is exactly {values}."]
     return " ".join(
         [
-            _quality(" and ".join(names), crps, leaderboard.unit),
+            quality(" and ".join(names), crps, leaderboard.unit),
             _choice(pool, leaderboard.n_candidates),
             *shapes,
             *(["Intervals are recalibrated on such rows."] if model.correction is not None else []),
-            *(["The time limit cut the fit short: a larger one may give a better model."] if cut else []),
+            *([CUT_SHORT] if cut else []),
             *([str(division)] if str(division) else []),
         ]
     )
 
 
-def _quality(response: str, crps: tuple[float, float], unit: float) -> str:
+def quality(response: str, crps: tuple[float, float], unit: float) -> str:
+    """Say how much better than without any columns a model predicts; ``crps`` are in units of ``unit``."""
     own, reference = crps
     numbers = f"its CRPS, the average error of a distribution, is {own * unit:.4g} instead of {reference * unit:.4g}."
     skill = 1.0 - own / reference if reference > 0.0 else 0.0

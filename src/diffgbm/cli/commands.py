@@ -434,5 +434,7 @@ def demo(output: Annotated[Path, typer.Option("--output", "-o", help="Picture to
 def loaded_model(path: Path, trust: Sequence[str], jobs: int) -> DistributionalRegressor:
     """Load a model that predicts with ``jobs`` threads and whose columns have names."""
     model = load(path, trusted=trust).set_threads(jobs)
+    if getattr(model, "preprocess", None) is not None:
+        raise ValueError("a model with preprocess predicts in Python: diffgbm.load(path).predict_interval(X).")
     feature_names(model.fitted_models()[0].features)
     return model

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from diffgbm._util.docs import fill_docstring, with_paragraphs
 from diffgbm._util.errors import check_count, known
@@ -16,8 +17,20 @@ from diffgbm.auto.fitting import AutomaticFit, fit_automatically
 from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.presets import PRESETS, Preset
 from diffgbm.data.records import REPEATS
+from diffgbm.data.structure import read_structure
 from diffgbm.distributions import Distribution, PredictiveDistribution
-from diffgbm.estimators.base import SHARED, DistributionalRegressor, sample_key
+from diffgbm.estimators.base import ROWS_AT_ONCE, SHARED, DistributionalRegressor, sample_key
+from diffgbm.estimators.preprocessing import (
+    FOLDS,
+    check_preprocess,
+    fit_folds,
+    raw_columns,
+    raw_rows,
+    read_folds,
+    structure_of,
+    summary_of_folds,
+    write_folds,
+)
 from diffgbm.fitting.model import FittedModel
 from diffgbm.persistence.arguments import read_arguments, write_arguments
 from diffgbm.persistence.store import Part, Reader, Writer
@@ -62,11 +75,17 @@ class AutoDiffGBM(DistributionalRegressor):
         line for each stage where there is neither.
     repeats : {"auto", "together", "independent"}, default="auto"
         How rows that occur several times are treated, as in ``DiffGBM``; ``explain()`` says what was found.
+    preprocess : transformer, optional
+        Any transformer of scikit-learn's kind for raw rows: ``ColumnTransformer``, ``Pipeline``, ``TargetEncoder``. It
+        is fitted inside folds: four models, each with its transformer, learn from three quarters of the rows, share the
+        time limit and are mixed. Held-out scores and recalibration use the quarter that neither a model nor its
+        transformer has seen. For one response, without ``time``.
 
     Attributes
     ----------
     pool_ : PooledModel
-        The fitted pool.
+        The fitted pool; with ``preprocess`` there is ``preprocessed_`` instead, with a transformer and a model for each
+        fold.
     leaderboard_ : DataFrame, or list of dict without pandas
         One row for each candidate: its held-out CRPS (also in standard deviations of the response), its weight in the
         pool, what became of it, rows and seconds. Final models come first, the best one on top; then those that were
@@ -105,6 +124,7 @@ class AutoDiffGBM(DistributionalRegressor):
         seed: int | None = None,
         verbose: int = 0,
         repeats: str = "auto",
+        preprocess: Any = None,
     ) -> None:
         self.time_limit = time_limit
         self.preset = preset
@@ -115,6 +135,7 @@ class AutoDiffGBM(DistributionalRegressor):
         self.seed = seed
         self.verbose = verbose
         self.repeats = repeats
+        self.preprocess = preprocess
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -162,6 +183,10 @@ class AutoDiffGBM(DistributionalRegressor):
             raise ValueError(f"discrete must be True, False or 'auto'; got {self.discrete!r}.")
         if self.seed is not None:
             check_count("seed", self.seed, 0)
+        if self.preprocess is not None:
+            limit = preset.time_limit if limit is None else float(limit)
+            check_preprocess(self.preprocess, y, time, cat_idx)
+            return self._fit_preprocessed(X, y, sample_weight, groups, limit)
         result = fit_automatically(
             X,
             y,
@@ -181,6 +206,46 @@ class AutoDiffGBM(DistributionalRegressor):
         )
         return self._with_fit(result)
 
+    def _fit_preprocessed(self, X: Any, y: Any, sample_weight: Any, groups: Any, limit: float) -> AutoDiffGBM:
+        """Fit a transformer and a model in each fold."""
+        table, given = read_structure(X, groups, None)
+        structure = structure_of(table, y, given.labels, known("repeats", self.repeats, REPEATS))
+        seeds = np.random.SeedSequence(self.seed).generate_state(FOLDS + 1) >> 1
+        params = self.get_params(deep=False) | {"preprocess": None, "recalibrate": False, "time_limit": limit / FOLDS}
+
+        def make(k: int) -> AutoDiffGBM:
+            return type(self)(**(params | {"seed": int(seeds[k])}))
+
+        self._forget()
+        self.preprocessed_, out_of_fold = fit_folds(
+            make, self.preprocess, table, y, sample_weight, structure, int(seeds[FOLDS]), self.recalibrate
+        )
+        self.oob_distribution_: Distribution = out_of_fold
+        models = [fold.model for fold in self.preprocessed_.folds]
+        self.oob_rows_ = np.arange(len(self.oob_distribution_))
+        rows = [_records(model.leaderboard_) for model in models]
+        self.leaderboard_ = _frame([{"fold": k, **row} for k, board in enumerate(rows) for row in board])
+        self.weights_ = _mean_by_name([model.weights_ for model in models], len(models))
+        self.first_stage_errors_ = _mean_by_name([model.first_stage_errors_ for model in models])
+        self.cut_short_ = any(model.cut_short_ for model in models)
+        self._summary = summary_of_folds(self.preprocessed_, out_of_fold, y, sample_weight, structure)
+        self._remember_raw(*raw_columns(table))
+        return self
+
+    def _remember_raw(self, n_columns: int, names: Sequence[Any] | None) -> None:
+        """Set ``n_features_in_`` and ``feature_names_in_`` to those of rows before ``preprocess``."""
+        self.n_features_in_ = n_columns
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _forget(self) -> None:
+        """Remove the model of an earlier fit with or without ``preprocess``."""
+        for name in ("pool_", "preprocessed_"):
+            if hasattr(self, name):
+                delattr(self, name)
+
     def _with_fit(self, result: AutomaticFit) -> AutoDiffGBM:
         weights = dict(zip(map(str, result.candidates), result.pool.weights.tolist(), strict=True))
         self.oob_distribution_, self.oob_rows_ = result.out_of_bag, result.rows
@@ -198,6 +263,7 @@ class AutoDiffGBM(DistributionalRegressor):
         summary: str,
     ) -> AutoDiffGBM:
         """Set the fitted attributes from a pool and the record of its search."""
+        self._forget()
         self.pool_ = pool
         self.leaderboard_ = _frame(leaderboard)
         self.weights_, self.first_stage_errors_ = weights, first_stage_errors
@@ -212,7 +278,9 @@ class AutoDiffGBM(DistributionalRegressor):
         return self._summary
 
     def fitted_models(self) -> tuple[FittedModel, ...]:
-        """Return the members of the pool."""
+        """Return the members of the pool; with ``preprocess``, those of all folds."""
+        if hasattr(self, "preprocessed_"):
+            return tuple(model for fold in self.preprocessed_.folds for model in fold.model.fitted_models())
         return self.pool_.members
 
     def _details(self) -> dict[str, Any]:
@@ -221,13 +289,18 @@ class AutoDiffGBM(DistributionalRegressor):
     def to_stored(self, writer: Writer) -> dict[str, Any]:
         """Return what a model file holds of this estimator: its arguments, its pool and the record of the search."""
         arguments = write_arguments(self.get_params(deep=False), writer)
-        if not hasattr(self, "pool_"):
+        if hasattr(self, "preprocessed_"):
+            names = getattr(self, "feature_names_in_", None)
+            folds = write_folds(self.preprocessed_, self.n_features_in_, names, writer)
+            fitted: dict[str, Any] = {"pool": None, "preprocessed": folds}
+        elif hasattr(self, "pool_"):
+            fitted = {"pool": writer.put(self.pool_)}
+        else:
             return {**arguments, "pool": None}
-        board = self.leaderboard_
         return {
             **arguments,
-            "pool": writer.put(self.pool_),
-            "leaderboard": plain(board if isinstance(board, list) else board.to_dict("records"), "leaderboard_"),
+            **fitted,
+            "leaderboard": plain(_records(self.leaderboard_), "leaderboard_"),
             "weights": plain(self.weights_, "weights_"),
             "first_stage_errors": plain(self.first_stage_errors_, "first_stage_errors_"),
             "cut_short": bool(self.cut_short_),
@@ -245,7 +318,8 @@ class AutoDiffGBM(DistributionalRegressor):
         of_type(params, "verbose", int)
         estimator = cls(**params)
         pool = reader.maybe(stored["pool"], ("pool",))
-        if pool is None:
+        folds = stored.get("preprocessed")
+        if pool is None and folds is None:
             return Part(estimator)
         board = list_of(stored, "leaderboard", dict)
         if not all(isinstance(value, PLAIN) for line in board for value in line.values()):
@@ -253,12 +327,34 @@ class AutoDiffGBM(DistributionalRegressor):
         weights, errors = (
             {k: float(v) for k, v in mapping(stored, name).items()} for name in ("weights", "first_stage_errors")
         )
+        summary, cut_short = of_type(stored, "summary", str), of_type(stored, "cut_short", bool)
+        if pool is None:
+            found = read_folds(mapping(stored, "preprocessed"), cls.stored_as, reader)
+            estimator.preprocessed_ = found[0]
+            estimator._remember_raw(*found[1:])
+            estimator.leaderboard_, estimator.weights_, estimator.first_stage_errors_ = _frame(board), weights, errors
+            estimator.cut_short_, estimator._summary = cut_short, summary
+            return Part(estimator)
         if list(weights.values()) != pool.value.weights.tolist():
             raise ValueError("weights must be those of the pool")
-        summary, cut_short = of_type(stored, "summary", str), of_type(stored, "cut_short", bool)
         return Part(estimator._with_pool(pool.value, board, weights, errors, cut_short, summary))
 
+    def encode(self, X: Any) -> Array:
+        """Encode rows as the fitted models read them; impossible with ``preprocess``, where each fold has its own."""
+        if hasattr(self, "preprocessed_"):
+            raise TypeError("encode has no answer with preprocess: the models of the folds read different columns.")
+        return super().encode(X)
+
     def _distribution_blocks(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> Iterator[Distribution]:
+        if hasattr(self, "preprocessed_"):
+            check_is_fitted(self)
+            X = raw_rows(X, self.n_features_in_, getattr(self, "feature_names_in_", None))
+            for fold in self.preprocessed_.folds:
+                fold.model.set_threads(self.n_jobs)
+            for first in range(0, _num_samples(X), ROWS_AT_ONCE):
+                rows = np.arange(first, min(first + ROWS_AT_ONCE, _num_samples(X)))
+                yield self.preprocessed_.distribution(_safe_indexing(X, rows), grid, verbose)
+            return
         matrix = self.encode(X)
         n_points = _POINTS if grid == "auto" else check_count("grid", grid, 2)
         threads, verbose = n_threads(self.n_jobs), max(verbose, self.verbose)
@@ -278,6 +374,11 @@ class AutoDiffGBM(DistributionalRegressor):
         ndarray of shape (n_samples, n) or (n_samples, n, d)
             Samples; two axes if ``y`` was one-dimensional.
         """
+        if hasattr(self, "preprocessed_"):
+            sample_key(n_samples, seed, first_row)
+            found = self.predict_distribution(X)
+            assert isinstance(found, PredictiveDistribution)
+            return found.sample(n_samples, seed, first_row)
         matrix = self.encode(X)
         key, threads = sample_key(n_samples, seed, first_row), n_threads(self.n_jobs)
         if self.pool_.samples_distribution:
@@ -286,6 +387,18 @@ class AutoDiffGBM(DistributionalRegressor):
             return distribution.sample(n_samples, seed, first_row)
         values = self.pool_.sample(matrix, n_samples, key, first_row, threads, self.verbose)
         return self.pool_.first.response.squeeze(values)
+
+
+def _records(leaderboard: Any) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = leaderboard if isinstance(leaderboard, list) else leaderboard.to_dict("records")
+    return rows
+
+
+def _mean_by_name(each: Sequence[dict[str, float]], count: int | None = None) -> dict[str, float]:
+    """Average the values of each name over those that have it, or over ``count``."""
+    names = dict.fromkeys(name for values in each for name in values)
+    found = {name: [values[name] for values in each if name in values] for name in names}
+    return {name: float(sum(values) / (count or len(values))) for name, values in found.items()}
 
 
 def _frame(leaderboard: list[dict[str, Any]]) -> Any:

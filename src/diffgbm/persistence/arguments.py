@@ -10,8 +10,8 @@ from diffgbm.auto.presets import Preset, Round
 from diffgbm.persistence.store import Reader, Writer
 from diffgbm.persistence.values import Stored, list_of, mapping, of_type, plain
 
-REGRESSORS = ("residualize", "first_stage_features")
-"""Arguments that may be, or hold, regressors."""
+REGRESSORS = ("residualize", "first_stage_features", "preprocess")
+"""Arguments that may be, or hold, regressors or transformers."""
 
 
 def write_arguments(params: Mapping[str, Any], writer: Writer) -> dict[str, Any]:

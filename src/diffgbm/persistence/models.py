@@ -95,7 +95,7 @@ def write_pool(pool: PooledModel, writer: Writer) -> dict[str, Any]:
     return {
         "members": [writer.put(member) for member in pool.members],
         "weights": pool.weights.tolist(),
-        "correction": None if pool.correction is None else _write_correction(pool.correction, writer),
+        "correction": None if pool.correction is None else write_correction(pool.correction, writer),
         "shapes": [
             {
                 "atoms": None if s.atoms is None else s.atoms.tolist(),
@@ -119,7 +119,7 @@ def read_pool(stored: Stored, reader: Reader) -> Part:
         raise ValueError("the members of a pool must be models of the same table")
     shapes = tuple(map(_shape, list_of(stored, "shapes", dict, first.n_responses)))
     atoms = _read_atoms(stored, reader, first.response, first.features.width)
-    return Part(PooledModel(tuple(members), weights, _read_correction(stored, reader), shapes, atoms))
+    return Part(PooledModel(tuple(members), weights, read_correction(stored, reader), shapes, atoms))
 
 
 def _write_atoms(atoms: Atoms | None, writer: Writer) -> dict[str, Any] | None:
@@ -177,11 +177,13 @@ def read_support(stored: Stored) -> Support | None:
     return Support(*ends, atoms)
 
 
-def _write_correction(correction: Correction, writer: Writer) -> dict[str, Any]:
+def write_correction(correction: Correction, writer: Writer) -> dict[str, Any]:
+    """Store a correction."""
     return {"theta": writer.array(correction.theta), "iqr_quantiles": writer.array(correction.iqr_quantiles)}
 
 
-def _read_correction(pool: Stored, reader: Reader) -> Correction | None:
+def read_correction(pool: Stored, reader: Reader) -> Correction | None:
+    """Read the correction of a pool, if it has one."""
     if pool["correction"] is None:
         return None
     stored = mapping(pool, "correction")

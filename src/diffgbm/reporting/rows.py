@@ -87,6 +87,11 @@ def read_rows(model: DistributionalRegressor, X: Any, labels: Iterable[Any] | No
 
     ``labels`` name the rows; by default the index of a pandas frame does.
     """
+    if getattr(model, "preprocess", None) is not None:
+        raise TypeError(
+            "a report reads the columns of the model's own table, which preprocess changes: fit the model to "
+            "transformed rows and report on those."
+        )
     features = model.fitted_models()[0].features
     matrix = features.overview(X, type(model).__name__)
     table = nw.from_native(X, pass_through=True)
