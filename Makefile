@@ -37,7 +37,7 @@ endef
 	$(install)
 
 demo: .venv/.installed-demo ## learn p(y | x) on embedded data, print scores, save demo.png
-	@echo "== demo: fits two tables, scores them beside a constant-variance baseline, saves demo.png"
+	@echo "== demo: fits six models to two tables, scores them, saves demo.png and demo.html (about a minute)"
 	@$(BIN)/python -m diffgbm.cli.demo
 
 test: .venv/.installed-test ## run the tests
