@@ -70,7 +70,9 @@ def test_a_column_of_groups_is_left_out_and_may_stay_in_the_frame(tmp_path):
     np.testing.assert_array_equal(model.predict(frame), expected)
     np.testing.assert_array_equal(model.predict(with_groups), expected)
     model.save(tmp_path / "model.diffgbm")
-    np.testing.assert_array_equal(load(tmp_path / "model.diffgbm").predict(with_groups), expected)
+    loaded = load(tmp_path / "model.diffgbm")
+    np.testing.assert_array_equal(loaded.predict(with_groups), expected)
+    assert loaded.division_ == model.division_ == loaded.describe()["division"]
     with pytest.raises(ValueError, match="unseen at fit time:\n- other"):
         model.predict(frame.assign(other=1.0))
 

@@ -155,8 +155,7 @@ def fit(
     text = f"{fit_summary(output, target, X, started)} {facts.get('chosen', '')}"
     if isinstance(model, DiffGBM):
         facts["repeats"] = repeats(model.records_)
-        facts["division"] = str(model.division_) or None
-        text += str(model.division_)
+        text += model.division_
     print_result(facts, text.strip(), quiet, as_json)
 
 

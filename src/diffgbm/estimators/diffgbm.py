@@ -161,8 +161,9 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         These rows.
     records_ : Records
         How the training rows repeat, as counts and a sentence; not stored in files.
-    division_ : Division
-        How the rows were divided, in sentences, with a hint if rows seem to depend on each other; not stored in files.
+    division_ : str
+        How the rows were divided, in sentences, with a hint if rows seem to depend on each other; empty if there is
+        nothing to say.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -229,7 +230,7 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         params = self.get_params(deep=False)
         model, training = fit_model(params, X, y, cat_idx, sample_weight, type(self).__name__, groups, time)
         self._with_model(model)
-        self.records_, self.division_ = training.repetition, training.division
+        self.records_, self.division_ = training.repetition, str(training.division)
         if self.n_bags > 1:
             self.oob_rows_ = training.rows
             self.oob_distribution_ = out_of_bag_distributions(
@@ -250,6 +251,10 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         self._remember_columns()
         return self
 
+    def _details(self) -> dict[str, Any]:
+        division = getattr(self, "division_", "")
+        return {"division": division} if division else {}
+
     def fitted_models(self) -> tuple[FittedModel, ...]:
         """Return the fitted model, alone in a tuple."""
         return (self.model_,)
@@ -259,7 +264,12 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         params = self.get_params(deep=False)
         if hasattr(self.residualize_k_folds, "split"):  # a file holds no splitter
             params["residualize_k_folds"] = DEFAULTS["residualize_k_folds"]
-        return {**write_arguments(params, writer), "model": writer.put(getattr(self, "model_", None))}
+        division = getattr(self, "division_", "")
+        return {
+            **write_arguments(params, writer),
+            "model": writer.put(getattr(self, "model_", None)),
+            **({"division": division} if division else {}),
+        }
 
     @classmethod
     def from_stored(cls, stored: Stored, reader: Reader) -> Part:
@@ -271,7 +281,11 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         n_threads(params["n_jobs"])
         of_type(params, "verbose", int)
         model = reader.maybe(stored["model"], ("model",))
-        return Part(cls(**params) if model is None else cls.from_model(model.value, params))
+        if model is None:
+            return Part(cls(**params))
+        estimator = cls.from_model(model.value, params)
+        estimator.division_ = of_type(stored, "division", str) if "division" in stored else ""
+        return Part(estimator)
 
     def sampler_with(self, overrides: Mapping[str, Any]) -> Sampler:
         """Return the recipe's sampler with some of its arguments replaced.

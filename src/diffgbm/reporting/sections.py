@@ -40,7 +40,7 @@ def summary(facts: ReportFacts) -> str:
         ("Missing values", f"{percent(missing)} of the cells" if missing > 0.0 else "none"),
         *((f"Response {r.name}", "; ".join(f"{k} {number(v)}" for k, v in r.summary.items())) for r in facts.responses),
     ]
-    labels = {"chosen": "Chosen", "calibrated": "Calibrated"}
+    labels = {"chosen": "Chosen", "calibrated": "Calibrated", "adapted": "Adapted", "division": "Rows of the fit"}
     model = [("Model", facts.model["model"]), ("Recipe", "; ".join(facts.recipes))]
     model += [(label, facts.model[key]) for key, label in labels.items() if key in facts.model]
     warning = (
