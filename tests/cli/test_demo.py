@@ -50,7 +50,7 @@ def test_a_loss_of_the_automatic_model_is_owned():
         == "On t, AutoDiffGBM loses to quantile LightGBM: this table suits quantile LightGBM better. Use that there."
     )
     (sentence,) = demo.explanations([replace(auto, cut_short=True), peer])
-    assert "AutoDiffGBM had 15 s here, too few for its search; give it 30 s or more." in sentence
+    assert "AutoDiffGBM had 20 s here, too few for its search; give it 30 s or more." in sentence
 
 
 def test_the_whole_demonstration(tmp_path, monkeypatch, capsys):
