@@ -69,3 +69,19 @@ def test_a_clock_says_how_much_of_the_limit_is_used_and_can_be_stopped():
         now[0] = 100.0
     assert clock.spent == 9.0
     assert str(Clock(None, lambda: 1.0)) == "0 s"
+
+
+def test_shares_of_the_limit_are_deadlines():
+    now = [100.0]
+    clock = Clock(10.0, lambda: now[0])
+    deadline = clock.deadline(0.3)
+    assert deadline.left == pytest.approx(3.0)
+    now[0] = 103.5
+    assert deadline.over
+    assert not Clock(None).deadline(0.3).is_set
+
+
+def test_training_ends_earlier_under_a_short_limit():
+    assert Clock(None).training == Clock(600.0).training == BUDGET.training
+    assert Clock(5.0).training == pytest.approx(0.7)
+    assert Clock(0.1).training == pytest.approx(0.65)

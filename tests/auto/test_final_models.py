@@ -112,3 +112,19 @@ def test_disagreement_by_hand():
     # the origin and the unit of the response do not matter
     assert of([1.0], FakeMember((1e9, 1e9 + 1.0), 2.0)) == pytest.approx(0.25 / 4.0)
     assert of([1.0], FakeMember((0.0, 1e200), 2e200), unit=1e200) == pytest.approx(0.25 / 4.0)
+
+
+def test_a_short_limit_leaves_fewer_copies_and_rows():
+    rows = np.arange(50_000)
+    splits = [(rows[:40_000], rows[40_000:]), (rows[10_000:], rows[:10_000])]
+    assert final_models.affordable(splits, 8, 23, 1e9, 0) == (8, splits)
+    copies, limited = final_models.affordable(splits, 8, 23, 5.0, 0)
+    assert copies < 8
+    for (train, held_out), (some, scored) in zip(splits, limited, strict=True):
+        assert set(some) <= set(train)
+        assert set(scored) <= set(held_out)
+        assert copies * len(some) * 23 <= 0.21 * 5.0 * final_models.CELLS_PER_SECOND
+        assert len(scored) < len(held_out)
+    copies, limited = final_models.affordable(splits, 8, 23, 1e-9, 0)
+    assert copies == final_models.MIN_REPEATS
+    assert [len(part) for part in limited[0]] == [final_models.MIN_TRAINING_ROWS, final_models.MIN_SCORED_ROWS]

@@ -123,6 +123,9 @@ def test_many_rows_are_thinned_evenly(monkeypatch):
     asked = []
 
     class Equal:
+        def stop(self):
+            return False
+
         """A trainer and a scorer for which all samplers are equally good."""
 
         def out_of_bag(self, candidate, model, held_out):

@@ -6,8 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from diffgbm._util.deadline import NEVER, Deadline, OutOfTime
 from diffgbm.data.structure import Structure
 from diffgbm.first_stage import Task
+from diffgbm.first_stage.catalogue import build
 from diffgbm.first_stage.conditional_cdf import ConditionalCDF
 from diffgbm.first_stage.cross_fitting import combine
 from tests.first_stage.stages import ALL, FOLDED, table, task_of
@@ -126,3 +128,38 @@ def test_new_rows_are_predicted_by_the_model_of_all_rows():
     order = np.arange(90)
     by_time = ALL["lightgbm"].cross_fit(replace(task_of(X, y, 1), structure=Structure(None, order)))
     assert [len(models) for models in by_time.predictor.models] == [1]
+
+
+def ticking(end):
+    """A deadline on a clock that moves on by one second whenever it is read."""
+    return Deadline(end, iter(np.arange(0.0, 1e9)).__next__)
+
+
+def small_task(**changes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    return replace(Task(X, X[:, :1] + rng.normal(size=(120, 1)), (), None, 3, 1, 0, 1), **changes)
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "extra_trees", "cdf"])
+def test_boosting_and_forests_end_with_what_they_have(name):
+    whole, cut = (build(name).cross_fit(small_task(deadline=d)) for d in (NEVER, ticking(60.0)))
+    assert np.isfinite(cut.out_of_fold).all()
+    if name == "lightgbm":
+        rounds = [booster.best_iteration for booster in cut.predictor.models[0]]
+        assert all(1 <= r < 40 for r in rounds)
+    else:
+        assert len(cut.predictor.roots) < len(whole.predictor.roots)
+        assert len(cut.predictor.roots) >= 3
+
+
+@pytest.mark.parametrize("name", ["ridge", "gp_rbf", "extra_trees", "cdf"])
+def test_other_models_give_up(name):
+    with pytest.raises(OutOfTime):
+        build(name).cross_fit(small_task(deadline=ticking(2.0)))
+
+
+def test_a_deadline_that_never_comes_changes_nothing():
+    for name in ("lightgbm", "extra_trees", "ridge", "gp_rbf"):
+        a, b = (build(name).cross_fit(small_task(deadline=d)).out_of_fold for d in (NEVER, ticking(1e8)))
+        np.testing.assert_array_equal(a, b)

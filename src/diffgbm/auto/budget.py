@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from diffgbm._util.deadline import NEVER, Deadline
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -49,6 +51,9 @@ class Budget:
 
 BUDGET = Budget()
 """The shares that ``AutoDiffGBM`` uses."""
+
+RESERVE, MAX_RESERVE = 1.5, 0.35
+"""Seconds that are kept for what follows training, and the largest share of the limit that they may be."""
 
 
 @dataclass
@@ -94,6 +99,17 @@ class Clock:
 
     def __str__(self) -> str:
         return f"{self.spent:.0f} s" if self.limit is None else f"{self.spent:.0f} of {self.limit:.0f} s"
+
+    @property
+    def training(self) -> float:
+        """Share by which all training ends: ``BUDGET.training``, and earlier under a short limit."""
+        if self.limit is None:
+            return BUDGET.training
+        return min(BUDGET.training, 1.0 - min(MAX_RESERVE, RESERVE / self.limit))
+
+    def deadline(self, share: float) -> Deadline:
+        """Return the moment at which a share of the limit is used up."""
+        return NEVER if self.limit is None else Deadline(self.start + share * self.limit, self.now)
 
     def fits(self, seconds: float, share: float = 1.0) -> bool:
         """Whether work of ``seconds`` fits into a share of the limit; sets ``cut`` if it does not."""

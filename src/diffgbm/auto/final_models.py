@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from diffgbm._util.types import Array, Rows
-from diffgbm.auto.budget import BUDGET
 from diffgbm.auto.candidates import Candidate
 from diffgbm.auto.leaderboard import FINAL
 from diffgbm.auto.pool import mixture_points, pool_weights
@@ -30,6 +29,12 @@ MAX_SCORE_RATIO = 1.1
 """A model gets no second bag if its first one scores worse than the best model's by more than this factor."""
 STREAM = 99
 """Name of the streams of random numbers of final models; rounds of the search have smaller ones."""
+BINNING_SHARE, SCORING_SHARE = 0.2, 0.1
+"""Shares of the time limit that binning the rows of a bag and predicting those that it holds out may take."""
+CELLS_PER_SECOND, ROWS_PER_SECOND = 3e6, 5000.0
+"""Numbers of noisy rows that are binned, and rows that are predicted, by one thread."""
+MIN_REPEATS, MIN_TRAINING_ROWS, MIN_SCORED_ROWS = 3, 2000, 1000
+"""Least noisy copies, rows to learn from and rows to predict of a bag that is limited."""
 
 Splits = Sequence[Split]
 
@@ -86,6 +91,35 @@ def repeats_for(noisy_rows: int, n_rows: int) -> int:
     return int(np.clip(noisy_rows // n_rows, 8, 30))
 
 
+def affordable(splits: Splits, n_repeats: int, width: int, limit: float, seed: int) -> tuple[int, list[Split]]:
+    """Return the noisy copies and the splits of bags that a time limit allows on a large table.
+
+    Rows are binned before the first boosting round, and the rows that a bag holds out are predicted after the last.
+    Neither may take more than a share of the limit, at a speed that most machines reach. This depends on the limit and
+    not on the clock, so that two fits are equal.
+
+    Parameters
+    ----------
+    splits : sequence of (ndarray of int, ndarray of int)
+        Rows to learn from, and rows held out, of each bag.
+    n_repeats, width : int
+        Noisy copies of each row, and columns of a noisy row.
+    limit : float
+        Seconds.
+    seed : int
+        Seed of the rows that are left.
+    """
+    allowed = BINNING_SHARE * limit * CELLS_PER_SECOND / width
+    n_repeats = int(np.clip(allowed // len(splits[0][0]), min(MIN_REPEATS, n_repeats), n_repeats))
+    rows = max(MIN_TRAINING_ROWS, int(allowed // n_repeats))
+    scored = max(MIN_SCORED_ROWS, int(SCORING_SHARE * limit * ROWS_PER_SECOND))
+
+    def some(values: Rows, most: int) -> Rows:
+        return values if len(values) <= most else values[subsample(len(values), most, seed)[0]]
+
+    return n_repeats, [(some(train, rows), some(held_out, scored)) for train, held_out in splits]
+
+
 def train_final_models(
     trainer: Trainer, scorer: Scorer, candidates: Sequence[Candidate], preset: Preset, progress: Progress
 ) -> Pool:
@@ -96,13 +130,16 @@ def train_final_models(
     """
     problem = trainer.problem
     splits = bag_splits(problem.n_rows, preset.bags, 0.2, problem.seed, True, structure=problem.table.structure)
-    deciding = deciding_bag(splits) if preset.samplers else None
     n_repeats = repeats_for(preset.noisy_rows, problem.n_rows)
+    if progress.clock.limit is not None:
+        width = problem.table.X.shape[1] + 3
+        n_repeats, splits = affordable(splits, n_repeats, width, progress.clock.limit, problem.seed)
+    deciding = deciding_bag(splits) if preset.samplers else None
     models = [FinalModel(candidate) for candidate in candidates]
     for b in range(len(splits)):
         models = _with_bags(trainer, scorer, models, splits, b, n_repeats, progress)
         models = _competitive(scorer, models, splits)
-        if progress.clock.over(BUDGET.training):
+        if progress.clock.over(progress.clock.training):
             break
         if b == deciding:
             models = with_better_samplers(trainer, scorer, models, splits, progress)
@@ -124,7 +161,7 @@ def _with_bags(
     trained = list(models)
     for i, model in enumerate(models):
         # the first bag of the first model is always trained: every fit has a model
-        if trained[0].points and not progress.clock.fits(model.seconds, BUDGET.training):
+        if trained[0].points and not progress.clock.fits(model.seconds, progress.clock.training):
             break
         progress.report(f"fitting final models (bag {b + 1} of {len(splits)}, model {i + 1} of {len(models)})")
         trained[i] = _with_bag(trainer, scorer, model, splits[b], b, n_repeats, progress)

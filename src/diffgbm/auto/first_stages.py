@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from diffgbm._util.deadline import OutOfTime
 from diffgbm._util.types import Array, Rows
 from diffgbm.auto.budget import BUDGET, Clock
 from diffgbm.auto.presets import Preset
@@ -14,6 +15,7 @@ from diffgbm.data.splits import subsample
 from diffgbm.first_stage import MIN_ROWS, FirstStageValues, FittedFirstStage, Task, assemble
 from diffgbm.first_stage.catalogue import CATALOGUE, Size, build
 from diffgbm.first_stage.cross_fitting import CrossFitted, known_rows
+from diffgbm.first_stage.dense import MOST_LEVELS
 from diffgbm.first_stage.stack import combined, sparse_weights
 
 NONE = "none"
@@ -77,14 +79,15 @@ def repeats_for(n_rows: int) -> int:
 def fit_first_stages(task: Task, preset: Preset, clock: Clock, report: Callable[[str], None]) -> FirstStages:
     """Try the preset's first-stage models on a few rows, fit the useful ones on all rows and stack them.
 
-    LightGBM is always fitted. When time runs out, the models that were worth least on a few rows are left out. A table
-    of fewer than ``MIN_ROWS`` rows has no first-stage models.
+    LightGBM is always fitted, with as many rounds as there is time for. When time runs out, the models that were worth
+    least on a few rows are left out, and those that cannot be finished. A table of fewer than ``MIN_ROWS`` rows has no
+    first-stage models.
     """
     n = len(task.y)
     if n < MIN_ROWS:
         return FirstStages(task)
     names = list(preset.first_stage_models)
-    if task.dense[0].width > FEW_COLUMNS:
+    if _is_wide(task):
         names = [name for name in names if not CATALOGUE[name].few_columns]
     size = size_for(n, preset.gp_rows)
     useful = useful_models(task, names, preset.gp_rows, clock, report)
@@ -94,8 +97,12 @@ def fit_first_stages(task: Task, preset: Preset, clock: Clock, report: Callable[
         if name != ALWAYS and clock.over(BUDGET.first_stage_models):
             continue
         report(f"fitting first-stage models ({name})")
-        members[name] = build(name, size).cross_fit(task)
-        errors[name] = _error(task, members[name])
+        # half of the time is kept for LightGBM, until it is fitted
+        pieces = 1 if name == ALWAYS or ALWAYS in members else 2
+        deadline = clock.deadline(BUDGET.first_stage_models).part(pieces)
+        fit = _fit_until(name, size, replace(task, deadline=deadline), clock)
+        if fit is not None:
+            members[name], errors[name] = fit, _error(task, fit)
     # in the preset's order: the stack does not depend on which model was fitted first
     fitted = {name: members[name] for name in sorted(members, key=[*names, ALWAYS].index)}
     fitted["stack"] = combined(list(fitted.values()), task.y, task.weights)
@@ -103,8 +110,30 @@ def fit_first_stages(task: Task, preset: Preset, clock: Clock, report: Callable[
     wants_cdf = any("cdf" in features for _, features in preset.first_stages)
     if wants_cdf and not clock.over(BUDGET.conditional_cdf):
         report("fitting first-stage models (conditional distribution)")
-        fitted["cdf"] = build("cdf", size).cross_fit(replace(task, repeats=1))
+        deadline = clock.deadline(BUDGET.conditional_cdf)
+        cdf = _fit_until("cdf", size, replace(task, repeats=1, deadline=deadline), clock)
+        if cdf is not None:
+            fitted["cdf"] = cdf
     return FirstStages(task, fitted, errors)
+
+
+def _is_wide(task: Task) -> bool:
+    """Whether the table has more than ``FEW_COLUMNS`` columns with flags and categories apart."""
+    n_categorical = len(task.categorical)
+    most = 2 * (task.X.shape[1] - n_categorical) + MOST_LEVELS * n_categorical
+    # the dense table of many rows takes time, and is made only if it is needed
+    return most > FEW_COLUMNS and task.dense[0].width > FEW_COLUMNS
+
+
+def _fit_until(name: str, size: Size, task: Task, clock: Clock) -> CrossFitted | None:
+    """Cross-fit a model; return ``None`` if it cannot be finished by the deadline of the task."""
+    try:
+        fitted = build(name, size).cross_fit(task)
+    except OutOfTime:
+        clock.cut = True
+        return None
+    clock.cut = clock.cut or task.deadline.over
+    return fitted
 
 
 def useful_models(
@@ -112,7 +141,7 @@ def useful_models(
 ) -> list[str]:
     """Return the models that have a weight in a stack on a few rows, the largest weight first.
 
-    On a small table, return all of them.
+    On a small table, return all of them. A model that was cut short is not compared.
     """
     n = len(task.y)
     if n <= 2 * TRIAL_ROWS:
@@ -126,7 +155,11 @@ def useful_models(
         if clock.over(BUDGET.first_stage_trials):
             break
         report(f"trying first-stage models on {len(rows)} rows ({name})")
-        predictions.append(build(name, size).cross_fit(small).out_of_fold)
+        deadline = clock.deadline(BUDGET.first_stage_trials)
+        fit = _fit_until(name, size, replace(small, deadline=deadline), clock)
+        if fit is None or deadline.over:
+            continue
+        predictions.append(fit.out_of_fold)
         tried.append(name)
     if not tried:
         return []

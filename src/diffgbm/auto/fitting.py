@@ -124,7 +124,7 @@ def fit_automatically(
         pool = train_final_models(trainer, scorer, search(trainer, scorer, preset, progress), preset, progress)
         progress.report("testing calibration on unseen rows")
         holdout = whole.part(held_out) if recalibrate else None
-        model, points = _finished(trainer, scorer, pool, discrete, holdout)
+        model, points = _finished(trainer, scorer, pool, discrete, holdout, clock)
     crps = float(np.mean([scorer.score(points, pool.rows)]))
     out_of_bag, out_of_bag_rows = model.distributions_of(points), rest[rows[pool.rows]]
     if atom_fit is not None:
@@ -224,11 +224,16 @@ def _trainer(table: TrainingTable, preset: Preset, seed: int, n_jobs: int, progr
     if table.structure.order is not None and first_stages.fitted:
         known = task.held_out
         table, first_stages = table.part(known), first_stages.part(known)
-    return Trainer(Problem(table, first_stages, seed, n_jobs), lambda: progress.over(BUDGET.training)), known
+    return Trainer(Problem(table, first_stages, seed, n_jobs), lambda: progress.over(clock.training)), known
 
 
 def _finished(
-    trainer: Trainer, scorer: Scorer, pool: Pool, discrete: bool | str, holdout: TrainingTable | None
+    trainer: Trainer,
+    scorer: Scorer,
+    pool: Pool,
+    discrete: bool | str,
+    holdout: TrainingTable | None,
+    clock: Clock,
 ) -> tuple[PooledModel, Array]:
     """Confine and recalibrate the pool where that helps on unseen rows.
 
@@ -253,7 +258,7 @@ def _finished(
         shapes = tuple(ResponseShape.of(column) if discrete else ResponseShape() for column in table.observed.T)
     model = PooledModel(pool.members, pool.weights, None, shapes)
     points = np.sort(model.confined(pool.points.copy()), axis=1)
-    if holdout is None or not table.response.is_1d:
+    if holdout is None or not table.response.is_1d or clock.over():
         return model, points
     if len(holdout.y):
         correction = _correction_by_holdout(model, holdout, trainer.problem)

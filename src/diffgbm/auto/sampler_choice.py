@@ -67,7 +67,11 @@ def better_sampler(
         return scorer.losses(np.concatenate(points), rows)
 
     reference = losses(model.recipe.sampler)
-    tried = {sampler: losses(sampler) for sampler in SAMPLERS.get(candidate.recipe, ())}
+    tried: dict[Sampler, Array] = {}
+    for sampler in SAMPLERS.get(candidate.recipe, ()):
+        if trainer.stop():  # no time for another one
+            break
+        tried[sampler] = losses(sampler)
     weights = scorer.weights_of(rows)
     better = [sampler for sampler, other in tried.items() if lowers(other, reference, weights)]
     return min(better, key=lambda sampler: np.average(tried[sampler], weights=weights), default=None)

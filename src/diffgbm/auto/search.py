@@ -113,7 +113,7 @@ def run_round(
         arguments = candidate.arguments(round_.n_repeats, round_.size)
         points = []
         for b, split in enumerate(folds):
-            model, _ = trainer.train(candidate, arguments, split, (number, b))
+            model, _ = trainer.train(candidate, arguments, split, (number, b), lambda: progress.over(share))
             points.append(trainer.points(candidate, model, split[1]))
         distributions[candidate] = np.concatenate(points)
         seconds = progress.clock.spent - before

@@ -38,7 +38,12 @@ class Trainer:
     stop: Callable[[], bool] = lambda: False
 
     def train(
-        self, candidate: Candidate, arguments: Mapping[str, Any], split: Split, stream: tuple[int, ...]
+        self,
+        candidate: Candidate,
+        arguments: Mapping[str, Any],
+        split: Split,
+        stream: tuple[int, ...],
+        stop: Callable[[], bool] | None = None,
     ) -> tuple[FittedModel, Bag]:
         """Train one bag of a candidate.
 
@@ -52,6 +57,8 @@ class Trainer:
             Rows to learn from, and rows that decide when to stop.
         stream : tuple of int
             Name of the stream of random numbers.
+        stop : callable, optional
+            Asked besides ``self.stop``.
 
         Returns
         -------
@@ -75,7 +82,7 @@ class Trainer:
             lightgbm=lightgbm_params(arguments, seed_integer(seeds[2]), problem.n_jobs),
             seeds=seeds[:2],
             tick=lambda loss: None,
-            stop=self.stop,
+            stop=self.stop if stop is None else lambda: self.stop() or stop(),
         )
         model = FittedModel(
             features=table.features,

@@ -22,6 +22,9 @@ from diffgbm.first_stage.dense import DenseTable
 
 Singles = NDArray[np.float32]
 
+MIN_TREES = 5
+"""Trees of each fold for which there must be time."""
+
 
 @dataclass(frozen=True)
 class LeafForest:
@@ -97,6 +100,11 @@ def cross_fit_trees(task: Task, outputs: Array, n_trees: int, min_samples_leaf: 
         for train, held_out in folds:
             weights = None if task.weights is None else task.weights[train]
             seed = task.seed + len(parts)
+            if len(parts) == 0 and task.deadline.is_set:  # a forest of fewer trees than these is no use
+                before = task.deadline.now()
+                grown_trees(rows[train], outputs[train], weights, 1, min_samples_leaf, seed, 1)
+                seconds = task.deadline.now() - before
+                task.deadline.check(seconds * min(MIN_TREES, n_trees) * task.n_models / task.n_jobs)
             deadline = task.deadline.part(task.n_models - len(parts))
             trees = grown_trees(
                 rows[train], outputs[train], weights, n_trees, min_samples_leaf, seed, task.n_jobs, deadline
