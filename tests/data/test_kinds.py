@@ -144,6 +144,11 @@ def test_a_few_words_among_numbers_are_reported():
     assert len(how.levels) == 41
 
 
+def test_leading_zeros_make_codes():
+    assert read(pd.Series(["00501", "90210", "1234"]))[0] == Category(("00501", "1234", "90210"))
+    assert read(pd.Series(["0.5", "0", "10"]))[0].kind == "number"
+
+
 def test_truth_values_of_a_column_of_text():
     codes = level_codes(np.array([True, False]), ("FALSE", "TRUE"))
     np.testing.assert_array_equal(codes, [1.0, 0.0])

@@ -25,7 +25,7 @@ def learn(codes, y, column, weights=None):
 
 
 def test_levels_that_rows_can_tell_apart():
-    assert [most_levels(n) for n in (10, 2000, 2001, 10_000, 10**6)] == [20, 20, 20, 100, 250]
+    assert [most_levels(n) for n in (10, 500, 2000, 10_000, 40_000, 10**6)] == [8, 8, 20, 25, 100, 250]
     assert [rarest(n) for n in (10, 20_000, 40_000, 10**6, 40_001)] == [2, 2, 2, 50, 3]
 
 

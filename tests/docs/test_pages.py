@@ -48,7 +48,10 @@ def test_code_of_other_pages_runs(page, count, table):
     assert len(run(page, table)) == count
 
 
-@pytest.mark.parametrize(("page", "count"), [("decisions.md", 11), ("conformal.md", 4), ("structure.md", 3)])
+PRINTED = [("decisions.md", 11), ("conformal.md", 4), ("structure.md", 3), ("tables.md", 1)]
+
+
+@pytest.mark.parametrize(("page", "count"), PRINTED)
 def test_pages_print_what_they_show(page, count):
     results = run(page, {})
     assert sum(block.shown is not None for block, _ in results) == count

@@ -87,7 +87,7 @@ def test_a_category_is_told_apart_from_what_goes_with_it():
 
 
 def test_few_categories_stay_codes():
-    X, y = rows(1.0, levels=20)
+    X, y = rows(1.0, levels=8)
     features, matrix = FeatureTable.learn(X, None, "")
     same, again = encode_levels(features, matrix, y[:, None], None, INDEPENDENT)
     assert same is features

@@ -7,6 +7,7 @@ row and ``text`` formats it, for reports. ``detail`` says in a few words how the
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -28,6 +29,8 @@ MOSTLY = 0.9
 _NARROW = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean)
 """Types whose every value is a float32."""
 NO_VALUES = "no values"
+_CODE = re.compile(r"\s*0\d")
+"""A code like 00501, which is no number."""
 _NESTED = (nw.List, nw.Array, nw.Struct)
 
 
@@ -244,14 +247,14 @@ def _of_text(column: Any, every: Sequence[Any], values: Sequence[Any], name: str
     distinct = set(values)
     text = [v for v in distinct if isinstance(v, str)]
     parsed = {v: number_of_text(v) for v in text}
-    if all(number is not None for number in parsed.values()):
+    if all(number is not None for number in parsed.values()) and not any(map(_CODE.match, text)):
         marks = sorted(v for v, number in parsed.items() if number != number)
         if len(marks) < len(distinct):
             return Number(is_text=True, note=f"{', '.join(map(repr, marks))} is missing" if marks else "")
     if are_iso_dates(text) and len(text) == len(distinct):
         return Dates.learn(column, name)
     numbers = sum(isinstance(v, Real) or (isinstance(v, str) and parsed[v] is not None) for v in values)
-    if MOSTLY * len(values) <= numbers < len(values):
+    if MOSTLY * len(values) <= numbers < len(values) and not any(map(_CODE.match, text)):
         strange = next(i for i, v in enumerate(every) if isinstance(v, str) and parsed.get(v, 0.0) is None)
         warn(
             f"X column {name} is read as categories, because of text like {every[strange]!r} in row {strange}; "

@@ -25,7 +25,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted, has_fit_parameter
 
 from diffgbm._util.docs import with_paragraphs
-from diffgbm._util.errors import check_count, known
+from diffgbm._util.errors import check_count, kept_warnings, known
 from diffgbm._util.types import Array, Rows
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.records import find_records
@@ -190,7 +190,8 @@ class ConformalDiffGBM(DistributionalRegressor):
         # other estimators may read tables that we cannot
         if given.labels is not None or given.order is not None or not isinstance(base, DistributionalRegressor):
             return Structure(given.labels, given.order)
-        _, matrix = FeatureTable.learn(X, cat_idx, type(self).__name__)
+        with kept_warnings():  # the fits issue them
+            _, matrix = FeatureTable.learn(X, cat_idx, type(self).__name__)
         observed = read_response(y)[1].reshape(-1, 1)
         return Structure(find_records(matrix, observed, getattr(base, "repeats", "auto")).labels)
 

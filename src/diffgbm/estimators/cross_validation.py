@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from diffgbm._util.errors import check_count
+from diffgbm._util.errors import check_count, kept_warnings
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Rows
 from diffgbm.data.features import FeatureTable
@@ -117,7 +117,8 @@ def _structure(model: Any, X: Any, y: Any, cat_idx: Any) -> Structure:
     """Label rows that stay together; none for models that may read tables that we cannot."""
     if not isinstance(model, DistributionalRegressor):
         return INDEPENDENT
-    _, matrix = FeatureTable.learn(X, cat_idx, type(model).__name__)
+    with kept_warnings():  # the fits issue them
+        _, matrix = FeatureTable.learn(X, cat_idx, type(model).__name__)
     observed = read_response(y)[1]
     found = find_records(matrix, observed.reshape(len(observed), -1), getattr(model, "repeats", "auto"))
     return Structure(found.labels)

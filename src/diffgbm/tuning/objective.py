@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
-from diffgbm._util.errors import check_count, known
+from diffgbm._util.errors import check_count, kept_warnings, known
 from diffgbm._util.types import Array
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.records import find_records
@@ -188,7 +188,8 @@ def make_objective(
     X, given = read_structure(X, groups, time)
     if isinstance(cv, (int, np.integer)):
         check_groups(given.labels, int(cv), "cv")
-    features, matrix = FeatureTable.learn(X, cat_idx, owner)
+    with kept_warnings():  # the final fit issues them
+        features, matrix = FeatureTable.learn(X, cat_idx, owner)
     weights = None
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
