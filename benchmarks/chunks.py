@@ -179,7 +179,7 @@ def run(args: argparse.Namespace) -> None:
         if len(result) < len(wanted):
             options = [word for key, value in MODEL.items() for word in ("--set", f"{key}={json.dumps(value)}")]
             words = ("--target", "y", "--drop", "id", "-o", model, "--jobs", 1, "--json")
-            command("fit", folder / "train.parquet", *words, *options)
+            command("fit", folder / "train.parquet", "--recipe", "flow", *words, *options)
         for ending, rows in wanted:
             if (ending, rows) in result:
                 continue

@@ -32,7 +32,7 @@ def cases(scratch: Path) -> list[Case]:
     new.sample(X, 2, seed=0)  # kernels are compiled here, not in every fork
     np.savetxt(table, np.column_stack([X, y]), delimiter=",", header="a,b,c,y", comments="")
     # in another process: one that has used arrow's threads cannot be forked
-    os.waitpid(forked(lambda: _command("fit", table, *COMMON, *OPTIONS, "-q", "-o", model)), 0)
+    os.waitpid(forked(lambda: _command("fit", table, "--recipe", "flow", *COMMON, *OPTIONS, "-q", "-o", model)), 0)
     return [
         Case("save", lambda folder: new.save(folder / "m.dgbm"), _bytes("m.dgbm")),
         Case("save_over", lambda folder: new.save(folder / "m.dgbm"), _new(new), lambda f: old.save(f / "m.dgbm")),

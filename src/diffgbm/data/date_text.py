@@ -83,19 +83,21 @@ def evidence(text: Any, asked: str | None, day_first: bool) -> DateEvidence | No
     day_first : bool
         The order to assume if nothing else decides.
     """
-    values = need("pyarrow.compute").drop_null(text)
+    compute = need("pyarrow.compute")
+    values = compute.drop_null(text)
     if len(values) == 0:
         return None
     if asked is not None and (share := _share(parsed(values, DateStyle(asked)), values)) > 0.5:
         return DateEvidence(DateStyle(asked), share, True)
     if not _may_be_dates(values) or _are_versions(values):
         return None
-    compute = need("pyarrow.compute")
     zone = bool(compute.any(compute.match_substring_regex(values, _ZONE)).as_py())
     found = {}
     for order in (ISO, DAY_FIRST, MONTH_FIRST, COMPACT):
         style = DateStyle(order, zone)
         found[style] = _share(parsed(values, style), values)
+        if order == ISO and found[style] == 1.0:
+            break  # no other order begins with four digits
     best = max(found.values())
     tied = [style for style, share in found.items() if share == best]
     if best <= 0.5 or (tied[0].order == COMPACT and len(values.unique()) < COMPACT_VALUES):
@@ -279,6 +281,8 @@ def clock_hours(text: Any) -> Any:
 def is_clock(text: Any) -> bool:
     """Whether all values of a column are times of the day."""
     values = need("pyarrow.compute").drop_null(text)
+    if _share(clock_hours(values.slice(0, 200)), values.slice(0, 200)) < 1.0:
+        return False
     return bool(len(values)) and _share(clock_hours(values), values) == 1.0
 
 

@@ -13,6 +13,8 @@ from diffgbm._util.optional import need
 
 FEW = 0.05
 """Share of values that may not fit the style of a column of numbers; their rows are named."""
+LOOKED_AT = 1000
+"""Values at the beginning of a column that tell whether the others need a closer look."""
 STYLES = ((".", ""), (",", ""), (".", ","), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"))
 """Decimal marks and thousands separators, the plainest first."""
 
@@ -94,6 +96,10 @@ def evidence(text: Any) -> NumberEvidence | None:
     total = len(text) - text.null_count
     if total == 0:
         return None
+    if (plain := _plain_evidence(text)) is not None:
+        return plain
+    if not _may_be_numbers(text):
+        return None
     parts = _split(text)
     unit, in_unit = _most_common_unit(parts)
     bodies = compute.struct_field(parts, "body").filter(in_unit)
@@ -115,6 +121,28 @@ def evidence(text: Any) -> NumberEvidence | None:
             hit = compute.match_substring(bodies, mark)
             ambiguous = bodies.filter(hit)[0].as_py()
     return NumberEvidence(tuple(told), unit, best / total, ambiguous, marks)
+
+
+def _plain_evidence(text: Any) -> NumberEvidence | None:
+    """Return what numbers as programs write them say; ``None`` if there are others, or if they may be grouped."""
+    arrow, compute = need("pyarrow"), need("pyarrow.compute")
+    try:
+        text.cast(arrow.float64())
+    except arrow.ArrowInvalid:
+        return None
+    pointed = compute.match_substring(text, ".")
+    if not compute.any(pointed).as_py():
+        return NumberEvidence(STYLES[:2], "", 1.0, "", "")
+    some = compute.drop_null(text.filter(pointed).slice(0, LOOKED_AT))
+    if _count(some, r"^[+-]?[1-9][0-9]{0,2}[.][0-9]{3}$") == len(some):
+        return None
+    return NumberEvidence(STYLES[:1], "", 1.0, "", ".")
+
+
+def _may_be_numbers(text: Any) -> bool:
+    """Whether numbers are among the first values; looking at few saves time for columns of words."""
+    some = need("pyarrow.compute").drop_null(text.slice(0, LOOKED_AT))
+    return len(some) == 0 or _split(some).null_count < len(some)
 
 
 def grouped_by_size(text: Any, mark: str) -> bool:

@@ -222,7 +222,9 @@ def too_long(path: Path, line: int) -> TableFileError:
 def row_blocks(path: Path, file: FileFormat) -> Iterator[tuple[int, bytes]]:
     """Yield blocks of whole rows in UTF-8 without the header, each with the line of its first row."""
     decoder = codecs.getincrementaldecoder(file.encoding)()
-    quoted = re.compile(rb"(?:\A|(?<=[\r\n" + re.escape(file.separator.encode()[-1:]) + rb']))"[^"]*(?:""[^"]*)*("?)')
+    # a quoted value begins after a separator; a pattern that starts with its quotation mark is searched fast
+    end = re.escape(file.separator.encode()[-1:])
+    quoted = re.compile(rb'"(?<![^\r\n' + end + rb']")[^"]*(?:""[^"]*)*("?)')
     pending, line, in_header, raw_lines = b"", 1, True, 0
     with open_bytes(path) as source:
         while True:
