@@ -28,6 +28,7 @@ def reading(values, options=FOUND, file=CSV, kind=None):
         (["1", "?", "N/A", "unknown"], ColumnReading("x", "number", missing=("?", "N/A", "unknown"))),
         (["Zug", "unknown", "?"], ColumnReading("x", "text", missing=("?",))),
         (["2020-04-21", "-"], ColumnReading("x", "date", dates=ISO, missing=("-",))),
+        (["2020.5", "2021.12"], ColumnReading("x", "number")),  # no months
         (["12:30", "13:00"], ColumnReading("x", "time")),
         (["00501", "12345"], ColumnReading("x", "text", note="leading zeros: codes, not numbers")),
         (["5", "6", "x"], ColumnReading("x", "text", note="67% look like numbers, not of one style; e.g. 'x'")),

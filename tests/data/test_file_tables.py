@@ -206,3 +206,10 @@ def test_columns_without_values_are_left_out(tmp_path):
     assert found.reading.dropped == (("b", "no values"),)
     with pytest.raises(TableFileError, match="no feature columns left"):
         file_tables.training_table(text(tmp_path / "e.csv", "b,y\n,1\n,2\n"), ["y"], [])
+
+
+def test_lists_and_objects_of_json_are_left_out(tmp_path):
+    path = text(tmp_path / "t.jsonl", '{"a": 1, "b": [1, 2], "y": 1}\n{"a": 2, "b": {"c": 1}, "y": 2}\n')
+    found = file_tables.training_table(path, ["y"], [])
+    assert found.X.column_names == ["a"]
+    assert found.reading.dropped == (("b", "it holds lists or objects"),)

@@ -58,7 +58,10 @@ def test_the_users_encoding_is_taken_and_a_mark_is_no_text(tmp_path):
         ("a\n1\n", FileFormat("csv")),
         ("sep=;\na;b\n1;2\n", FileFormat("csv", separator=";", header=2)),
         ("title\n\na,b,c\n1,2,3\n4,5,6\n", FileFormat("csv", header=3)),
-        ("a,b\n1,2,3\n4,5,6\n", FileFormat("csv", unnamed="first")),
+        ("a,b\n1,2,3\n2,5,6\n", FileFormat("csv", unnamed="first")),
+        ("a,b\nMazda,2,3\nFiat,5,6\n", FileFormat("csv", unnamed="first")),
+        ("# of 2020, by me\na,b\n1,2\n4,5\n", FileFormat("csv", header=2)),
+        ("#a,b\n1,2\n4,5\n", FileFormat("csv")),
         ("a,b\n1,2,\n4,5,\n", FileFormat("csv", unnamed="last")),
     ],
 )
@@ -102,3 +105,20 @@ def test_columns_come_in_the_order_in_which_they_are_asked_for(tmp_path):
     assert [column.to_pylist() for column in parse_rows(path, file, line, block, 3, [2, 0])] == [["3"], ["1"]]
     with pytest.raises(TableFileError, match=r"line 2 has 3 values where 4 are expected.*holds a semicolon"):
         parse_rows(path, file, line, block, 4, [0])
+
+
+def test_decimal_commas_without_quotation_marks_are_no_row_names(tmp_path):
+    path = written(tmp_path / "t.csv", "size,price\n50,123,456\n60,234,567\n")
+    file = find_format(path, FOUND)
+    assert file.unnamed == ""
+    [(line, block)] = row_blocks(path, file)
+    with pytest.raises(TableFileError, match="has 3 values where 2 are expected"):
+        parse_rows(path, file, line, block, len(header_of(path, file)), [0])
+
+
+def test_a_few_lines_of_another_encoding_are_named(tmp_path):
+    lines = ["a,b", *["1,Z\u00fcrich"] * 20]
+    mixed = "\n".join(lines).encode() + "\n2,Gen\u00e8ve\n".encode("latin-1")
+    with pytest.raises(TableFileError, match=r"most of the file is text in UTF-8, but line 22 is not\. Correct it, or"):
+        find_encoding(written(tmp_path / "t.csv", mixed))
+    assert find_encoding(tmp_path / "t.csv", "latin-1") == "latin-1"

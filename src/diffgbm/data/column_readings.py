@@ -13,7 +13,7 @@ from typing import Any
 
 from diffgbm._util.optional import need
 from diffgbm.data import date_text, number_text
-from diffgbm.data.file_format import ColumnReading, FileFormat, ReadingOptions
+from diffgbm.data.file_format import DAY_FIRST, ISO, MONTH_FIRST, ColumnReading, FileFormat, ReadingOptions
 from diffgbm.data.number_text import FEW, NumberEvidence, NumberStyle
 
 TEXT_MARKS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "-", "--", "<NA>", "#N/A", "(null)", "\\N")
@@ -121,6 +121,9 @@ def _reading(
     if kind == "text":
         return ColumnReading(name, "text")
     dates = None if kind == "number" else date_text.evidence(column, options.date_format, day_first)
+    # 2020.5 is a number; eight digits that are all dates are dates, and so is what the user calls so
+    if number is not None and dates is not None and dates.style.order in (ISO, DAY_FIRST, MONTH_FIRST):
+        dates = None
     if dates is not None and dates.share >= 1.0 - FEW:
         return ColumnReading(name, "date", dates=dates.style.order, zone=dates.style.zone, note=dates.note)
     if number is not None and (kind == "number" or not number_text.has_leading_zeros(column)):

@@ -92,7 +92,7 @@ def training_table(
     whole = read_table(path, [name for name in names if name not in drop or name in structure.values()], file)
     if len(whole) == 0:
         raise TableFileError(f"{path}: there are no rows.")
-    dropped = _indices(whole, targets)
+    dropped = _not_features(whole, targets, file.kind == "json")
     features = [name for name in whole.column_names if name not in {*targets, *dropped, *drop, groups}]
     columns = {name: whole.column(name) for name in [*features, *targets, *structure.values()]}
     found = (
@@ -123,8 +123,8 @@ def training_table(
     return TrainingFile(X, y, reading, without, given)
 
 
-def _indices(table: Any, targets: Sequence[str]) -> dict[str, str]:
-    """Return the columns that only number the rows, or have neither a name nor a value, with the reason."""
+def _not_features(table: Any, targets: Sequence[str], is_json: bool) -> dict[str, str]:
+    """Return the columns that only number the rows, have neither name nor value, or are nested, with the reason."""
     found = {}
     for name in table.column_names:
         if name in targets:
@@ -133,9 +133,19 @@ def _indices(table: Any, targets: Sequence[str]) -> dict[str, str]:
         reason = index_reason(name, column)
         if name.startswith("Unnamed: ") and all(value in (None, "") for value in column.unique().to_pylist()):
             reason = "it has neither a name nor a value"
+        if is_json and _is_nested(column):
+            reason = "it holds lists or objects"
         if reason is not None:
             found[name] = reason
     return found
+
+
+def _is_nested(column: Any) -> bool:
+    """Whether all values of a column of a JSON file are lists or objects, which are text here."""
+    arrow, compute = need("pyarrow"), need("pyarrow.compute")
+    if not arrow.types.is_string(column.type) or column.null_count == len(column):
+        return False
+    return bool(compute.all(compute.match_substring_regex(column, r"^(?:\[.*\]|\{.*\})$")).as_py())
 
 
 def _read(

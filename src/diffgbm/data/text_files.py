@@ -77,24 +77,33 @@ def _same(asked: str, found: str) -> bool:
 
 
 def _eight_bits(path: Path) -> str:
-    decoder, windows = codecs.getincrementaldecoder("utf-8")(), False
-    is_utf8, is_latin = True, True
+    """Decide between UTF-8, cp1252 and Latin-1 by all bytes of a file; refuse UTF-8 with some other lines."""
+    decoder, windows, is_latin = codecs.getincrementaldecoder("utf-8")(), False, True
+    first_other, line, pairs, high = None, 1, 0, 0
     with open_bytes(path) as file:
-        while block := file.read(BLOCK_BYTES):
-            if is_utf8:
+        while True:
+            block = file.read(BLOCK_BYTES)
+            if first_other is None:
                 try:
-                    decoder.decode(block)
-                except UnicodeDecodeError:
-                    is_utf8 = False
+                    decoder.decode(block, final=not block)
+                except UnicodeDecodeError as error:
+                    first_other = line + block[: max(0, error.start)].count(b"\n")
+            if not block:
+                break
+            line += block.count(b"\n")
             # bytes that are control characters in Latin-1 and quotation marks, dashes or the euro sign in cp1252
             windows |= re.search(rb"[\x80\x82-\x8c\x8e\x91-\x9c\x9e\x9f]", block) is not None
             is_latin &= re.search(rb"[\x81\x8d\x8f\x90\x9d]", block) is None
-    try:
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        is_utf8 = False
-    if is_utf8:
+            if first_other is not None or not block.isascii():
+                pairs += len(re.findall(rb"[\xc3-\xdf][\x80-\xbf]", block))
+                high += len(re.findall(rb"[\x80-\xff]", block))
+    if first_other is None:
         return "utf-8"
+    if pairs >= 2 and 2 * pairs > 0.5 * high:  # letters of one byte are rarely followed by a sign
+        raise TableFileError(
+            f"{path}: most of the file is text in UTF-8, but line {first_other} is not. Correct it, or name the "
+            "encoding of all lines: --encoding latin-1."
+        )
     return "cp1252" if windows and is_latin else "latin-1"
 
 
@@ -188,15 +197,36 @@ def _find_header(rows: Sequence[Sequence[str]]) -> tuple[int, Any]:
         return 1 + next((i for i, row in enumerate(rows) if row), 0), ""
     line = 1
     for i, row in enumerate(rows[: MOST_PREAMBLE + 1]):
+        later = [one for one in rows[i + 1 :] if one]
         # a title above the table may be followed by empty values
         is_title = width > 2 and not any(map(str.strip, row[1:]))
-        if len(row) == width and not row[0].startswith("#") and not is_title:
+        is_comment = row[:1] != [] and row[0].startswith("#") and bool(later) and _may_be_names(later[0], width)
+        if len(row) == width and not is_comment and not is_title:
             return line, ""
-        if len(row) == width - 1 and len(row) > 1 and all(len(later) == width for later in rows[i + 1 :] if later):
-            last = all(not later[-1].strip() for later in rows[i + 1 :] if later)
-            return line, "last" if last else "first"
+        if len(row) == width - 1 and later and all(len(one) == width for one in later):
+            if all(not one[-1].strip() for one in later):
+                return line, "last"
+            if _are_row_names([one[0] for one in later]):
+                return line, "first"
+            if len(row) > 1 and _may_be_names(row, width - 1):
+                return line, ""  # rows are too long, which is reported when they are read
         line += 1 + sum(value.count("\n") for value in row)
     return 1, ""
+
+
+def _may_be_names(row: Sequence[str], width: int) -> bool:
+    """Whether a row may be the header: it has all columns, and none of its values begins with a digit."""
+    return len(row) == width and not any(value.strip()[:1].isdigit() for value in row)
+
+
+def _are_row_names(values: Sequence[str]) -> bool:
+    """Whether values without a name in the header are names of rows: all different, counted or words.
+
+    A number with a decimal comma that is not in quotation marks also makes rows longer than the header.
+    """
+    counted = [str(i) for i in range(1, len(values) + 1)]
+    words = not any(value.strip()[:1].isdigit() for value in values)
+    return list(map(str.strip, values)) == counted or (words and len(set(values)) == len(values))
 
 
 def header_of(path: Path, file: FileFormat) -> list[str]:
