@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "peers": "benchmarks.peers.command",
     "run": "benchmarks.running",
     "sampler-choice": "benchmarks.sampler_choice",
+    "short-limits": "benchmarks.short_limits",
     "scale": "benchmarks.scale",
     "study": "benchmarks.paper_studies.command",
     "style": "benchmarks.style",
