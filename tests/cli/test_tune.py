@@ -148,7 +148,7 @@ def test_a_tuned_model_appears_whole_or_not_at_all(old, folder, tmp_path, run, m
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("diffgbm._util.atomic_files.os.replace", full)
-    code, printed, errors = run("tune", folder / "houses.csv", *TUNE, "--trials", 1, "-o", out)
+    code, printed, errors = run("tune", folder / "houses.csv", *TUNE, "-q", "--trials", 1, "-o", out)
     assert (code, printed) == (2, "")
     assert re.fullmatch(r"diffgbm: .*No space left on device\n", errors)
     assert [p.read_bytes() for p in tmp_path.iterdir()] == ([old] if old else [])

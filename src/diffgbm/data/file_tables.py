@@ -81,6 +81,38 @@ def training_table(
     file = file_format(path, options)
     names = column_names(path, file)
     structure = {option: name for option, name in (("groups", groups), ("time", time)) if name is not None}
+    _check_choices(path, names, targets, drop, structure)
+    whole = read_table(path, [name for name in names if name not in drop or name in structure.values()], file)
+    if len(whole) == 0:
+        raise TableFileError(f"{path}: there are no rows.")
+    dropped = _not_features(whole, targets, file.kind == "json")
+    features = [name for name in whole.column_names if name not in {*targets, *dropped, *drop, groups}]
+    columns = {name: whole.column(name) for name in [*features, *targets, *structure.values()]}
+    found = _find(columns, file, options, targets)
+    dropped |= {name: EMPTY for name in features if found[name].note == EMPTY}
+    features = [name for name in features if name not in dropped]
+    if not features:
+        raise TableFileError(f"{path}: there are no feature columns left.")
+    table = {name: _read(path, file, columns[name], how, targets, options.missing) for name, how in found.items()}
+    rows = _have_all([table[name] for name in targets])
+    values = {name: target_values(path, name, table[name].filter(rows)) for name in targets}
+    without = len(whole) - len(values[targets[0]])
+    report_missing(path, without, len(whole) - without)
+    X = arrow.table({name: training_feature(path, name, table[name]) for name in features})
+    used = tuple(found[name] for name in [*features, *targets])
+    return TrainingFile(
+        X.filter(rows) if without else X,
+        _responses(values),
+        TableReading(replace(file, missing=options.missing), used, tuple(dropped.items())),
+        without,
+        {option: table[name].filter(rows).to_pylist() for option, name in structure.items()},
+    )
+
+
+def _check_choices(
+    path: Path, names: Sequence[str], targets: Sequence[str], drop: Sequence[str], structure: Mapping[str, str]
+) -> None:
+    """Refuse columns that are not there, or are chosen for two purposes."""
     require(path, names, [*targets, *drop, *structure.values()])
     for option, name in structure.items():
         if name in targets:
@@ -89,38 +121,24 @@ def training_table(
         raise TableFileError("--target: a column is given twice.")
     if both := set(targets) & set(drop):
         raise TableFileError(f"--drop: {sorted(both)[0]!r} is a target.")
-    whole = read_table(path, [name for name in names if name not in drop or name in structure.values()], file)
-    if len(whole) == 0:
-        raise TableFileError(f"{path}: there are no rows.")
-    dropped = _not_features(whole, targets, file.kind == "json")
-    features = [name for name in whole.column_names if name not in {*targets, *dropped, *drop, groups}]
-    columns = {name: whole.column(name) for name in [*features, *targets, *structure.values()]}
-    found = (
-        [typed_reading(name, column.type) for name, column in columns.items()]
-        if file.kind in TYPED
-        else find_readings(columns, file, options, dict.fromkeys(targets, "number"))
-    )
-    table = {
-        reading.name: _read(path, file, columns[reading.name], reading, targets, options.missing) for reading in found
-    }
-    empty = [reading.name for reading in found if reading.note == EMPTY and reading.name in features]
-    dropped |= dict.fromkeys(empty, EMPTY)
-    features = [name for name in features if name not in empty]
-    if not features:
-        raise TableFileError(f"{path}: there are no feature columns left.")
-    used = tuple(reading for reading in found if reading.name in {*features, *targets})
-    reading = TableReading(replace(file, missing=options.missing), used, tuple(dropped.items()))
-    rows = _have_all([table[name] for name in targets])
-    X = arrow.table({name: training_feature(path, name, table[name]) for name in features})
-    values = {name: target_values(path, name, table[name].filter(rows)) for name in targets}
-    without = len(whole) - len(values[targets[0]])
-    report_missing(path, without, len(whole) - without)
-    X = X.filter(rows) if without else X
-    given = {option: table[name].filter(rows).to_pylist() for option, name in structure.items()}
-    if len(targets) > 1:
-        return TrainingFile(X, arrow.table(values), reading, without, given)
-    y = nw.new_series(targets[0], values[targets[0]], nw.Float64(), backend="pyarrow")
-    return TrainingFile(X, y, reading, without, given)
+
+
+def _find(
+    columns: Mapping[str, Any], file: FileFormat, options: ReadingOptions, targets: Sequence[str]
+) -> dict[str, ColumnReading]:
+    """Find how the columns of a training file are read: by their types if it has some."""
+    if file.kind in TYPED:
+        return {name: typed_reading(name, column.type) for name, column in columns.items()}
+    found = find_readings(columns, file, options, dict.fromkeys(targets, "number"))
+    return {reading.name: reading for reading in found}
+
+
+def _responses(values: Mapping[str, Array]) -> Any:
+    """Return one target as a named series, several as a table."""
+    if len(values) > 1:
+        return need("pyarrow").table(dict(values))
+    [(name, only)] = values.items()
+    return nw.new_series(name, only, nw.Float64(), backend="pyarrow")
 
 
 def _not_features(table: Any, targets: Sequence[str], is_json: bool) -> dict[str, str]:
