@@ -48,6 +48,16 @@ def test_information_is_used(informed):
         assert np.isfinite(model.predict(unseen)).all()
 
 
+def test_rare_categories_are_not_reported_as_new():
+    X, y = rows(1.0)
+    X.loc[:99, "id"] = [f"rare{i}" for i in range(100)]
+    model = tiny("flow").fit(X, y)
+    assert model.model_.features.columns[1].rare_share == pytest.approx(100 / N)
+    model.predict(X)
+    with pytest.warns(DiffGBMWarning, match="'id': 30% of the rows have a category"):
+        model.predict(X.assign(id=[f"new{i}" if i < 0.3 * N else "k0" for i in range(N)]))
+
+
 def test_every_kind_of_table_gives_the_same_model(informed):
     model, X, y = informed
     expected = model.sample(X, 3, seed=0)

@@ -224,8 +224,9 @@ class FeatureTable:
     def _report_new(self, columns: Sequence[Any]) -> None:
         """Warn of categories that training did not have, and of dates far outside its period."""
         for how, column, name in zip(self.columns, columns, self._shown_names(), strict=True):
-            pooled = isinstance(how, LevelStatistics) and how.n_levels > len(how.levels)
-            if how.levels is not None and not pooled and (share := unseen_share(column, how.levels)) > UNSEEN:
+            usual = how.rare_share if isinstance(how, LevelStatistics) else 0.0
+            share = unseen_share(column, how.levels) if how.levels is not None and how.width else 0.0
+            if share > UNSEEN + usual:
                 warn(
                     f"X column {name}: {share:.0%} of the rows have a category that training did not have. They are "
                     "predicted as if it were missing. Check the spelling, or fit the model again with such rows.",

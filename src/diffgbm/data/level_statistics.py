@@ -41,6 +41,8 @@ RAREST = 2
 """Fewest rows of a level that has statistics."""
 KEPT = 20_000
 """Levels that have statistics, at most about so many: a level needs a share of 1 / KEPT of the rows."""
+NAMED = 250
+"""Levels that are remembered of a column that is not used, at most."""
 SIGNIFICANCE = 1e-3
 """Level of the test that levels differ."""
 FARTHEST = 10.0
@@ -100,6 +102,13 @@ class LevelStatistics:
     def width(self) -> int:
         """Number of columns in the matrix."""
         return len(self.names)
+
+    @property
+    def rare_share(self) -> float:
+        """Share of the training rows whose category is rare, at least."""
+        rows = float(np.sum(2.0 ** self.table[:-1, -1] - 1.0)) if self.names else 0.0
+        rare = self.n_levels - len(self.levels)
+        return rare / max(1.0, rare + rows)
 
     @property
     def detail(self) -> str:
@@ -190,7 +199,10 @@ def learn_statistics(
         parts.append(rows.counts())
     has_missing = bool(missing.any())
     if not parts:
-        return LevelStatistics((), np.empty((1, 0)), (), n_levels, has_missing), np.empty((len(codes), 0))
+        # reports still name the levels of a column that is not used, unless there are very many
+        named = column.levels if n_levels <= NAMED else ()
+        nothing = LevelStatistics(named, np.empty((len(named) + 1, 0)), (), n_levels, has_missing)
+        return nothing, np.empty((len(codes), 0))
     table, matrix = (np.column_stack([part[side] for part in parts]) for side in (0, 1))
     matrix[missing] = np.nan
     return LevelStatistics(tuple(column.levels[k] for k in kept), table, tuple(names), n_levels, has_missing), matrix
