@@ -6,6 +6,8 @@ Pass frames as they are: categorical columns are categories, values may be missi
 categories that training never saw. You encode and impute nothing by hand.
 """
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -68,10 +70,14 @@ print(by_group.round(3))
 # Coverage is within two or three points of 90% in every quarter, although their noise differs by a factor of four.
 # Where the quarter is missing it is lower, by hardly more than the sampling error. A category that training never saw,
 # here a quarter called "airport", is treated as unknown, and the prediction does not depend on the other rows of the
-# table: codes are those of training, not of the frame you pass.
+# table: codes are those of training, not of the frame you pass. If more than 5% of the rows are of this kind, a warning
+# says so.
 
 unknown = pd.DataFrame({"quarter": ["airport"], "age": [20.0]})
 together = pd.concat([unknown, X_new.astype({"quarter": object})], ignore_index=True)
-alone, among_others = model.predict(unknown)[0], model.predict(together)[0]
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    alone, among_others = model.predict(unknown)[0], model.predict(together)[0]
+print(caught[0].message)
 print(f"airport alone {alone:.3f}, among {len(X_new)} other rows {among_others:.3f}")
 print(f"skill on new rows: {metrics.crpss(distribution, y_new, y):.2f}")

@@ -10,6 +10,7 @@ against LightGBM.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from numba import njit
 
 from diffgbm import DiffGBM
 from diffgbm.engine import Draws, normals
@@ -37,6 +38,8 @@ print(f"{len(pruned.roots)} trees with {len(pruned.value):,} boxes; {questions} 
 # Evaluate the conditions for one row, list the leaves that it can reach, and add each leaf to the four corners of its
 # box; running sums along both axes turn the corners into the table.
 
+# these functions are parts of larger kernels, and are compiled alone only here
+answer, walk_hits, scatter, accumulate = map(njit, (answer, walk_hits, scatter, accumulate))
 row = np.array([[0.7]])
 masks = np.empty(questions, np.uint64)
 hits, counts = np.empty((1, pruned.reach), np.int32), np.empty(1, np.int64)

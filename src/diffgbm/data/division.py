@@ -124,14 +124,15 @@ def serial_correlation(X: Array, y: Array) -> float:
         Responses; the most correlated one counts.
     """
     rows = slice(0, MOST_ROWS)
-    some, responses = np.asarray(X[rows], dtype=np.float64), y[rows]
-    if len(some) < MIN_ROWS:
+    responses = y[rows]
+    if len(responses) < MIN_ROWS:
         return 0.0
-    # most tables end here: nothing is fitted to them
+    # most tables end here: nothing of them is copied, and nothing is fitted to them
     suspects = [column for column in responses.T if _is_strong(lag_correlation(column), len(column))]
     suspects = [column for column in suspects if not is_sorted(column)]
     if not suspects:
         return 0.0
+    some = np.asarray(X[rows], dtype=np.float64)
     features = some[:, ~counting_columns(some)]
     if any(is_sorted(column) and len(np.unique(column)) >= MANY_VALUES for column in features.T):
         return 0.0  # the order of the rows is that of a feature, and what trees miss of it is no sign of time
