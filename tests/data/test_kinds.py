@@ -144,6 +144,14 @@ def test_a_few_words_among_numbers_are_reported():
     assert len(how.levels) == 41
 
 
+@pytest.mark.parametrize(
+    "values", [["21/04/2020", "03/05/2020"], ["4.5.21 10:30", "6.7.21 11:00"], ["2020/04/21", None, "2020/5/1"]]
+)
+def test_dates_in_other_forms_are_reported(values):
+    with pytest.warns(DiffGBMWarning, match=r"column 'c' is read as categories, but looks like dates .*to_datetime"):
+        assert read(pd.Series(values))[0].kind == "category"
+
+
 def test_leading_zeros_make_codes():
     assert read(pd.Series(["00501", "90210", "1234"]))[0] == Category(("00501", "1234", "90210"))
     assert read(pd.Series(["0.5", "0", "10"]))[0].kind == "number"

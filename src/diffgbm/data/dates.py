@@ -115,7 +115,7 @@ class Dates:
     @property
     def detail(self) -> str:
         """How the column was read, in a few words."""
-        zone = "" if self.zone is None else f" {self.zone}"
+        zone = {None: "", "UTC": " UTC"}.get(self.zone, f" UTC, parts in {self.zone}")
         if not self.parts:
             return f"constant, not used: {self.text(self.first / _DAY_US)}{zone}"
         return f"{self.period}{zone}: {', '.join(self.parts)}{' (from ISO text)' if self.is_text else ''}"

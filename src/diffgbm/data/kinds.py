@@ -31,6 +31,10 @@ _NARROW = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean)
 NO_VALUES = "no values"
 _CODE = re.compile(r"\s*0\d")
 """A code like 00501, which is no number."""
+_OTHER_DATE = re.compile(
+    r"\s*(\d{1,2}([./-])\d{1,2}\2(\d{4}|\d{2})|\d{4}([./])\d{1,2}\4\d{1,2})([ T]\d{1,2}:\d{2}.*)?\s*"
+)
+"""A date that is not ISO 8601: day or month first, or with other marks."""
 _NESTED = (nw.List, nw.Array, nw.Struct)
 
 
@@ -245,7 +249,7 @@ def _of_values(column: Any, name: str) -> Column:
 def _of_text(column: Any, every: Sequence[Any], values: Sequence[Any], name: str) -> Column:
     """Decide what a column is in which some values are text."""
     distinct = set(values)
-    text = [v for v in distinct if isinstance(v, str)]
+    text = sorted(v for v in distinct if isinstance(v, str))
     parsed = {v: number_of_text(v) for v in text}
     if all(number is not None for number in parsed.values()) and not any(map(_CODE.match, text)):
         marks = sorted(v for v, number in parsed.items() if number != number)
@@ -253,6 +257,12 @@ def _of_text(column: Any, every: Sequence[Any], values: Sequence[Any], name: str
             return Number(is_text=True, note=f"{', '.join(map(repr, marks))} is missing" if marks else "")
     if are_iso_dates(text) and len(text) == len(distinct):
         return Dates.learn(column, name)
+    if len(text) > 1 and sum(map(bool, map(_OTHER_DATE.fullmatch, text))) >= MOSTLY * len(text):
+        warn(
+            f"X column {name} is read as categories, but looks like dates that are not ISO 8601, like {text[0]!r}. "
+            "Convert it: pandas.to_datetime(X[c], format='%d/%m/%Y'), or polars' str.to_date('%d/%m/%Y').",
+            stacklevel=6,
+        )
     numbers = sum(isinstance(v, Real) or (isinstance(v, str) and parsed[v] is not None) for v in values)
     if MOSTLY * len(values) <= numbers < len(values) and not any(map(_CODE.match, text)):
         strange = next(i for i, v in enumerate(every) if isinstance(v, str) and parsed.get(v, 0.0) is None)
