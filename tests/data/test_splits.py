@@ -280,3 +280,34 @@ def test_bags_by_rows():
     held_out = [out for _, out in splits.bag_splits(30, 3, 0.2, 0, True, structure=structure)]
     assert splits.bags_by_rows(held_out) == [[0, 1, 2]]
     assert splits.bags_by_rows([out for _, out in splits.bag_splits(30, 3, 0.2, 0, True)]) == [[0], [1], [2]]
+
+
+# large groups
+
+
+LARGE = Structure(np.repeat(np.arange(4), [900, 40, 30, 30]))
+"""Four groups, one of which has nine rows in ten."""
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_group_of_most_rows_is_not_what_is_held_out(seed):
+    for train, held_out in (splits.holdout(1000, 0.1, seed, LARGE), splits.reserve(1000, 100, (seed, 1), LARGE)):
+        assert_whole((train, held_out), LARGE.labels)
+        assert 30 <= len(held_out) <= 100
+
+
+def test_rows_of_all_groups_are_drawn_if_whole_groups_would_be_too_few():
+    chosen, rest = splits.subsample(1000, 200, 0, structure=LARGE)
+    assert_divides((chosen, rest), 1000)
+    assert len(chosen) == 200
+    assert len(np.unique(LARGE.labels[chosen])) == 4
+    assert not splits.draws_labels(LARGE.labels, 200)
+    assert splits.draws_labels(LARGE.labels, 1000)
+    assert splits.draws_labels(np.arange(1000) // 5, 200)
+
+
+def test_folds_to_test_on_have_rows():
+    folds = splits.trial_folds(100, 5, 0, Structure(np.arange(100) // 50))
+    assert len(folds) == 2
+    for split in folds:
+        assert_whole(split, np.arange(100) // 50)

@@ -1,6 +1,7 @@
 """Gaussian processes: leave-one-out in closed form, kernels, rows that the process has not seen."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
+from diffgbm.data.structure import Structure
 from diffgbm.first_stage import Task
 from diffgbm.first_stage.gaussian_process import (
     GaussianProcessMean,
@@ -96,3 +98,17 @@ def test_leaving_records_out_is_that_of_refits():
         K += found.noise / found.signal * np.eye(len(K))
         expected = correlation("matern", X[out] / found.lengths, X[~out] / found.lengths) @ np.linalg.solve(K, y[~out])
         np.testing.assert_allclose(left_out[out], expected, rtol=1e-9)
+
+
+def test_groups_that_are_too_large_to_be_drawn_whole_are_left_out_by_folds():
+    X, y = table()
+    labels = np.arange(90) % 4
+    task = replace(task_of(X, y, 1), structure=Structure(labels))
+    stage = GaussianProcessMean("matern", 40, 60)
+    fitted = stage.cross_fit(task)
+    assert np.isfinite(fitted.out_of_fold).all()
+    assert stage.n_fits(task) == 5
+    # no row of a group has a say in its predictions
+    other = stage.cross_fit(replace(task, y=np.where((labels == 1)[:, None], -y, y)))
+    np.testing.assert_array_equal(other.out_of_fold[labels == 1], fitted.out_of_fold[labels == 1])
+    assert np.abs(other.out_of_fold - fitted.out_of_fold).max() > 0.1

@@ -27,6 +27,10 @@ Seed = int | Sequence[int] | np.random.Generator
 
 PAPER_FOLDS = 6
 """Folds of the paper's protocol, of which the first is held out."""
+MAX_EXCESS = 2.0
+"""A part that is to hold some share of the rows may hold so many times as many: labels may have many rows."""
+MIN_DRAWN = 5
+"""Whole labels that a part of the rows holds at least; if it would hold fewer, rows are drawn instead."""
 MAX_LOSS = 1 / 3
 """Share of the past that a split by time may leave out because it is of the groups that are held out."""
 
@@ -50,7 +54,22 @@ def holdout(n_rows: int, share: float, seed: int, structure: Structure = INDEPEN
     if structure.order is not None:
         return last_part(structure, share, seed)[0]
     train, held_out = train_test_split(np.arange(structure.n_units(n_rows)), test_size=share, random_state=seed)
-    return _rows_of((train, held_out), structure.labels)
+    split = _rows_of((train, held_out), structure.labels)
+    if structure.labels is not None and len(split[1]) > MAX_EXCESS * share * n_rows:
+        return _small_part(structure.labels, share * n_rows, seed)
+    return split
+
+
+def _small_part(labels: Integers, size: float, seed: int) -> Split:
+    """Hold out random labels of about ``size`` rows, none of which is too large; at least the smallest one."""
+    counts = np.bincount(labels)
+    order = np.random.default_rng(seed).permutation(len(counts))
+    drawn: list[int] = []
+    for label in order.tolist():
+        if counts[[*drawn, label]].sum() <= size:
+            drawn.append(label)
+    drawn = drawn or [int(order[np.argmin(counts[order])])]
+    return _rows_of((np.setdiff1d(order, drawn), np.array(drawn)), labels)
 
 
 def can_hold_out(structure: Structure, n_rows: int) -> bool:
@@ -98,13 +117,11 @@ def bags_by_rows(held_out: Sequence[Rows]) -> list[list[int]]:
 def subsample(n_rows: int, size: int, seed: Seed, *, ordered: bool = True, structure: Structure = INDEPENDENT) -> Split:
     """Draw ``size`` rows without replacement; return them and the rest, in the table's order or at random.
 
-    Whole labels are drawn, as many as are needed for ``size`` rows. Neither part judges the other: to hold rows out,
-    use ``reserve``.
+    Whole labels are drawn, as many as are needed for ``size`` rows, unless they are so large that there would be few.
+    Neither part judges the other: to hold rows out, use ``reserve``.
     """
-    if structure.labels is not None:
-        order = np.random.default_rng(seed).permutation(structure.n_labels)
-        n_drawn = int(np.searchsorted(np.cumsum(np.bincount(structure.labels)[order]), size)) + 1
-        return _rows_of((order[:n_drawn], order[n_drawn:]), structure.labels)
+    if structure.labels is not None and draws_labels(structure.labels, size):
+        return _drawn_labels(structure.labels, size, seed)
     order = np.random.default_rng(seed).permutation(n_rows)
     chosen, rest = order[:size], order[size:]
     return (np.sort(chosen), np.sort(rest)) if ordered else (chosen, rest)
@@ -115,8 +132,25 @@ def reserve(n_rows: int, size: int, seed: Seed, structure: Structure = INDEPENDE
     if structure.order is not None:
         number = int(np.random.default_rng(seed).integers(2**31))
         return last_part(structure, size / max(n_rows, 1), number)[0]
-    held_out, rest = subsample(n_rows, size, seed, structure=structure)
+    if structure.labels is None:
+        held_out, rest = subsample(n_rows, size, seed)
+        return rest, held_out
+    held_out, rest = _drawn_labels(structure.labels, size, seed)
+    if len(held_out) > MAX_EXCESS * size or len(rest) == 0:
+        return _small_part(structure.labels, size, int(np.random.default_rng(seed).integers(2**31)))
     return rest, held_out
+
+
+def draws_labels(labels: Integers, size: int) -> bool:
+    """Whether ``subsample`` draws whole labels: ``size`` rows are enough for several of any size."""
+    return size >= len(labels) or int(np.bincount(labels).max()) * MIN_DRAWN <= size
+
+
+def _drawn_labels(labels: Integers, size: int, seed: Seed) -> Split:
+    """Draw whole labels, as many as are needed for ``size`` rows; return their rows and the others."""
+    order = np.random.default_rng(seed).permutation(int(labels.max()) + 1)
+    n_drawn = int(np.searchsorted(np.cumsum(np.bincount(labels)[order]), size)) + 1
+    return _rows_of((order[n_drawn:], order[:n_drawn]), labels)[::-1]
 
 
 def fold_numbers(n_rows: int, k: int, seed: Seed, structure: Structure = INDEPENDENT) -> Rows:
@@ -131,7 +165,8 @@ def trial_folds(n_rows: int, k: int, seed: Seed, structure: Structure = INDEPEND
     fold = fold_numbers(n_rows, k, seed, structure)
     if structure.order is not None:
         return expanding_windows(structure, k, int(fold[:1].sum()))
-    return [(np.flatnonzero(fold != j), np.flatnonzero(fold == j)) for j in range(k)]
+    splits = [(np.flatnonzero(fold != j), np.flatnonzero(fold == j)) for j in range(k)]
+    return [split for split in splits if all(map(len, split))]
 
 
 def paper_holdout(n_rows: int, seed: int, structure: Structure = INDEPENDENT) -> Split:

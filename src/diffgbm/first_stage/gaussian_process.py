@@ -21,7 +21,7 @@ from scipy.spatial.distance import cdist
 
 from diffgbm._util.deadline import NEVER, Deadline
 from diffgbm._util.types import Array, Integers
-from diffgbm.data.splits import subsample
+from diffgbm.data.splits import draws_labels, subsample
 from diffgbm.first_stage.cross_fitting import CrossFitted, Task
 from diffgbm.first_stage.dense import DenseTable
 
@@ -89,14 +89,20 @@ class GaussianProcessMean:
 
     def n_fits(self, task: Task) -> int:
         """How often ``task.tick`` will be called."""
-        return task.n_models if task.is_ordered else 1
+        return task.n_models + (not task.is_ordered) if self._needs_folds(task) else 1
+
+    def _needs_folds(self, task: Task) -> bool:
+        """Whether rows are predicted fold by fold: by time, and if groups are too large to be drawn whole."""
+        labels = task.structure.labels
+        return task.is_ordered or (labels is not None and not draws_labels(labels, self.max_rows))
 
     def cross_fit(self, task: Task) -> CrossFitted:
         """Fit one process for each response; its predictions of training rows are leave-one-out.
 
-        By time there is one process for each window, fitted to what is before it.
+        By time there is one process for each window, fitted to what is before it. If groups are too large to be drawn
+        whole, there is one for each fold.
         """
-        if not task.is_ordered:
+        if not self._needs_folds(task):
             fitted, clean = self._fit(task)
             task.tick()
             return CrossFitted(fitted, clean, np.zeros(task.y.shape[1]))
@@ -104,6 +110,9 @@ class GaussianProcessMean:
         for train, held_out in task.folds[0]:
             fitted, _ = self._fit(task.part(train))
             clean[held_out] = fitted(task.X[held_out])
+            task.tick()
+        if not task.is_ordered:
+            fitted, _ = self._fit(task)
             task.tick()
         return CrossFitted(fitted, clean, np.zeros(task.y.shape[1]))
 
