@@ -108,4 +108,6 @@ def test_parts_are_numbered_without_gaps():
     np.testing.assert_array_equal(part.labels, [0, 1])
     np.testing.assert_array_equal(part.order, [0, 1])
     assert INDEPENDENT.n_units(7) == 7
+    single = Structure(np.array([0, 0, 1]), np.array([0, 1, 1])).part(np.array([1]))
+    assert (single.labels, single.order) == (None, None)
     assert part.n_units(2) == 2

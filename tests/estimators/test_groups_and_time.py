@@ -113,12 +113,21 @@ def test_fewer_groups_than_folds_or_bags_are_refused():
     tiny(residualize_k_folds=3, n_bags=3).fit(X, y, groups=three)
 
 
-def test_two_times_are_too_few_for_a_first_stage():
+def test_two_times_are_enough():
     X, y = toy()
-    time = np.arange(len(y)) >= 60
-    with pytest.raises(ValueError, match="time has too few different values"):
-        tiny(n_bags=2).fit(X, y, time=time.astype(int))
-    tiny(n_bags=2, residualize="off").fit(X, y, time=time.astype(int))
+    time = (np.arange(len(y)) >= 60).astype(int)
+    model = tiny(n_bags=2).fit(X, y, time=time)
+    np.testing.assert_array_equal(model.oob_rows_, np.arange(60, 120))
+
+
+def test_nearly_all_rows_at_the_last_time_leave_nothing_to_learn_from():
+    X, y = toy()
+    time = np.minimum(np.arange(len(y)), 10)
+    with pytest.raises(ValueError, match="time leaves no earlier rows for the noise model"):
+        tiny(n_bags=2).fit(X, y, time=time)
+    with pytest.raises(ValueError, match="time leaves no earlier rows for noise models"):
+        AutoDiffGBM(preset=LEAST, time_limit=60, n_jobs=1, seed=0).fit(X, y, time=time)
+    tiny(n_bags=2, residualize="off").fit(X, y, time=time)
 
 
 def test_folds_of_a_splitter(tmp_path):

@@ -224,6 +224,11 @@ def _trainer(table: TrainingTable, preset: Preset, seed: int, n_jobs: int, progr
     if table.structure.order is not None and first_stages.fitted:
         known = task.held_out
         table, first_stages = table.part(known), first_stages.part(known)
+        if table.structure.order is None:
+            raise ValueError(
+                "time leaves no earlier rows for noise models: first-stage models take the first ones, and the others "
+                "are of one time. Give times in smaller units, or leave time out."
+            )
     return Trainer(Problem(table, first_stages, seed, n_jobs), lambda: progress.over(clock.training)), known
 
 

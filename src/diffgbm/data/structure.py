@@ -41,12 +41,11 @@ class Structure:
     order: Integers | None = None
 
     def part(self, rows: Any) -> Structure:
-        """Return the structure of some rows, numbered from 0 without gaps."""
-        labels, order = (
-            None if numbers is None else np.asarray(np.unique(numbers[rows], return_inverse=True)[1]).ravel()
-            for numbers in (self.labels, self.order)
-        )
-        return Structure(labels, order)
+        """Return the structure of some rows, numbered from 0 without gaps.
+
+        Rows that all have one label cannot be kept together, and rows of one time have no order.
+        """
+        return Structure(*(_several(_renumbered(numbers, rows)) for numbers in (self.labels, self.order)))
 
     @property
     def n_labels(self) -> int:
@@ -83,8 +82,17 @@ class GivenStructure:
 
     def part(self, rows: Any) -> GivenStructure:
         """Return what is said of some rows."""
-        part = Structure(self.labels, self.order).part(rows)
-        return GivenStructure(part.labels, part.order, self.sorted, self.group_column)
+        labels, order = (_renumbered(numbers, rows) for numbers in (self.labels, self.order))
+        return GivenStructure(labels, order, self.sorted, self.group_column)
+
+
+def _renumbered(numbers: Integers | None, rows: Any) -> Integers | None:
+    """Number what some rows have from 0 without gaps."""
+    return None if numbers is None else np.asarray(np.unique(numbers[rows], return_inverse=True)[1]).ravel()
+
+
+def _several(numbers: Integers | None) -> Integers | None:
+    return None if numbers is None or len(numbers) == 0 or numbers.max() == 0 else numbers
 
 
 NOTHING_GIVEN = GivenStructure()

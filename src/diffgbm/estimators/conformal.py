@@ -411,6 +411,6 @@ def fitted_part(base: Any, X: Any, y: Any, rows: Rows, options: Mapping[str, Any
     some = dict(_check_method_params(X, options, indices=rows))
     part = structure.part(rows)
     for name, numbers in (("groups", part.labels), ("time", part.order)):
-        if name in some and not isinstance(some[name], str) and numbers is not None and numbers.max() == 0:
+        if name in some and not isinstance(some[name], str) and numbers is None:
             del some[name]
     return clone(base).fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **some)

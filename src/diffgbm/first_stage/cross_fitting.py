@@ -5,8 +5,8 @@ rows get the average of all models.
 
 If rows have an order in time, the folds are expanding windows, and each model is fitted to what is before its window.
 The rows of the first window have no model of the past: their predictions are NaN, and the noise model does not learn
-from them. New rows are predicted by one more model, which is fitted to all rows: the models of the early windows are
-out of date.
+from them. (If they are all of one time, they have folds of their own.) New rows are predicted by one more model, which
+is fitted to all rows: the models of the early windows are out of date.
 
 References
 ----------
@@ -176,7 +176,17 @@ class Task:
     def _folds(self, seed: int) -> list[splits.Split]:
         if not isinstance(self.k_folds, (int, np.integer)):
             return single_folds(self.k_folds, self.X, self.y[:, 0], self.structure)
-        return splits.k_folds(self.n_rows, min(int(self.k_folds), self.n_rows), seed, self.structure)
+        k = min(int(self.k_folds), self.n_rows)
+        folds = splits.k_folds(self.n_rows, k, seed, self.structure)
+        return [*self._first_folds(folds, k, seed), *folds] if self.is_ordered else folds
+
+    def _first_folds(self, folds: Sequence[splits.Split], k: int, seed: int) -> list[splits.Split]:
+        """Return folds of the first window by time if it is a single time: its rows are not each other's future."""
+        first = np.setdiff1d(np.arange(self.n_rows), np.concatenate([held_out for _, held_out in folds]))
+        structure = self.structure.part(first)
+        if structure.order is not None or len(first) < 2 * k:
+            return []
+        return [(first[train], first[out]) for train, out in splits.k_folds(len(first), k, seed, structure)]
 
     @property
     def is_ordered(self) -> bool:

@@ -159,7 +159,7 @@ def read_table(
     if len(matrix) < 2:
         raise ValueError(f"{owner} needs at least 2 rows of positive weight; got n_samples={len(matrix)}.")
     found = _records(matrix, raw, repeats, given)
-    structure = Structure(found.labels, given.order)
+    structure = Structure(found.labels, given.order).part(slice(None))
     division = divided_rows(matrix, raw, found, given)
     parts = (features, response, matrix, standard, weights, observed, found, structure)
     table = TrainingTable(*parts, division=division, labels=labels, moved=moved)
@@ -360,8 +360,8 @@ def known_splits(parts: Sequence[Split], stage_values: FirstStageValues) -> list
     known = [(stage_values.known(train), stage_values.known(held_out)) for train, held_out in parts]
     if any(len(train) == 0 for train, _ in known):
         raise ValueError(
-            "time has too few different values: first-stage models take the first ones, and no earlier row is left for "
-            "the noise model. Give times in smaller units, or set residualize='off'."
+            "time leaves no earlier rows for the noise model: first-stage models take the first ones, and the others "
+            "are of the last time. Give times in smaller units, leave time out, or set residualize='off'."
         )
     return known
 

@@ -152,8 +152,9 @@ class Objective:
         seeds = np.random.SeedSequence([self.seed, k]).generate_state(2) >> 1
         model = self.estimator(**{"seed": int(seeds[0]), "n_jobs": self.n_jobs, **params, "verbose": 0})
         weights = None if self.weights is None else self.weights[train]
-        part = self.given.part(train)
-        model.fit(self.X[train], self.y[train], list(self.categorical), weights, *several_of(part))
+        part = Structure(self.given.labels, self.given.order).part(train)
+        given = {name: value for name, value in (("groups", part.labels), ("time", part.order)) if value is not None}
+        model.fit(self.X[train], self.y[train], list(self.categorical), weights, **given)
         if self.n_samples is None:
             values = np.asarray(model.crps(self.X[test], self.y[test]))
         else:
@@ -219,14 +220,6 @@ def make_objective(
         n_jobs=n_jobs,
         given=given,
     )
-
-
-def several_of(given: GivenStructure) -> tuple[Any, Any]:
-    """Return groups and times of some rows for ``fit``; a single one of either is not worth mentioning."""
-    labels, order = (
-        None if numbers is None or numbers.max() == 0 else numbers for numbers in (given.labels, given.order)
-    )
-    return labels, order
 
 
 def space_of(space: str | Space) -> Space:
