@@ -5,7 +5,7 @@ import pytest
 
 from diffgbm.auto.atom_choice import accepted_atoms
 from diffgbm.auto.budget import Clock
-from diffgbm.fitting.training import read_table
+from diffgbm.fitting.training_table import read_table
 from tests.auto.tiny_auto import LEAST, auto, small_trees  # noqa: F401
 from tests.fitting.test_atoms import zero_inflated
 

@@ -6,7 +6,7 @@ import pytest
 from diffgbm import metrics
 from diffgbm.auto.pool import pool_crps
 from diffgbm.auto.scorer import Scorer
-from diffgbm.fitting.training import read_table
+from diffgbm.fitting.training_table import read_table
 
 ROWS = np.array([4, 0, 7, 2])
 

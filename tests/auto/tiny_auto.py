@@ -20,7 +20,7 @@ from diffgbm.auto.scorer import Scorer
 from diffgbm.auto.trainer import Trainer
 from diffgbm.diffusion.recipe import RESIDUALIZER_C
 from diffgbm.first_stage import Task, catalogue
-from diffgbm.fitting.training import read_table
+from diffgbm.fitting.training_table import read_table
 
 SIZES = {
     "probe": {"num_leaves": 8, "learning_rate": 0.3, "n_estimators": 12, "min_child_samples": 5},

@@ -61,7 +61,7 @@ def test_a_map_is_binned_as_the_matrix_is(count, tmp_path, small_maps_are_large)
 
 
 def test_weights_that_are_all_positive_copy_nothing():
-    from diffgbm.fitting.training import read_table
+    from diffgbm.fitting.training_table import read_table
 
     X, y = exact()
     X = X.astype(np.float32)

@@ -5,7 +5,8 @@ import pytest
 
 from diffgbm import DiffGBM, PredictiveDistribution, load
 from diffgbm.fitting.atoms import ROUNDS, Atoms, atom_values
-from diffgbm.fitting.training import fitted_atoms, read_table
+from diffgbm.fitting.training import fitted_atoms
+from diffgbm.fitting.training_table import read_table
 
 OPTIONS = {"n_estimators": 30, "n_repeats": 5, "num_leaves": 8, "seed": 0, "n_jobs": 1}
 

@@ -8,7 +8,7 @@ from diffgbm.first_stage import Task, fit_first_stage, plan_first_stage
 from diffgbm.fitting.boosting import train_boosters
 from diffgbm.fitting.noise_table import VALIDATION_ROWS
 from diffgbm.fitting.noisy_rows import noisy_rows
-from diffgbm.fitting.training import lightgbm_params, read_table, seed_integer
+from diffgbm.fitting.training import lightgbm_params, seed_integer
 from tests.conftest import tiny, toy
 
 
@@ -58,13 +58,3 @@ def test_weights_and_rows_of_no_weight():
     np.testing.assert_array_equal(model.oob_distribution_.values, without.oob_distribution_.values)
     flat = tiny(n_bags=2).fit(X[:120], y[:120])
     assert not np.array_equal(flat.oob_distribution_.values, without.oob_distribution_.values)
-
-
-def test_a_part_of_a_table_is_read_as_the_whole_was():
-    X, y = toy(30)
-    table = read_table(X, y, None, np.linspace(1.0, 2.0, 30), "DiffGBM")
-    part = table.part(np.array([4, 2]))
-    np.testing.assert_array_equal(part.y, table.y[[4, 2]])
-    np.testing.assert_array_equal(part.observed[:, 0], y[[4, 2]])
-    np.testing.assert_array_equal(part.weights, table.weights[[4, 2]])
-    assert part.response is table.response

@@ -13,7 +13,8 @@ from diffgbm.data.splits import reserve, subsample
 from diffgbm.diffusion.recipe import NAMED
 from diffgbm.fitting.atoms import atom_values
 from diffgbm.fitting.defaults import DEFAULTS
-from diffgbm.fitting.training import TrainingTable, fit_table
+from diffgbm.fitting.training import fit_table
+from diffgbm.fitting.training_table import TrainingTable
 
 ROWS = 2000
 """Rows of the comparison, at most."""

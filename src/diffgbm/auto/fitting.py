@@ -35,7 +35,8 @@ from diffgbm.first_stage import FirstStageValues, Task
 from diffgbm.first_stage.assembly import no_first_stage_values
 from diffgbm.fitting.atoms import AtomFit
 from diffgbm.fitting.outliers import fitted_without_outliers
-from diffgbm.fitting.training import TrainingTable, fitted_atoms, read_table
+from diffgbm.fitting.training import fitted_atoms
+from diffgbm.fitting.training_table import TrainingTable, read_table
 from diffgbm.fitting.warm import warmup
 
 LARGE_TABLE = 20_000

@@ -10,7 +10,7 @@ from diffgbm._util.types import Array
 from diffgbm.auto.candidates import Candidate
 from diffgbm.auto.first_stages import FirstStages
 from diffgbm.first_stage import FirstStageValues, FittedFirstStage
-from diffgbm.fitting.training import TrainingTable
+from diffgbm.fitting.training_table import TrainingTable
 
 
 @dataclass(frozen=True)

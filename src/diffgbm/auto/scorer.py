@@ -15,7 +15,7 @@ import numpy as np
 
 from diffgbm._util.types import Array, Rows
 from diffgbm.auto.pool import point_crps, pool_crps, pool_terms
-from diffgbm.fitting.training import TrainingTable
+from diffgbm.fitting.training_table import TrainingTable
 
 
 @dataclass(frozen=True, eq=False)
