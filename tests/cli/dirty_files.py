@@ -227,6 +227,11 @@ REFUSED: dict[str, tuple[str, Write, str]] = {
         lines(lambda rows: rows[1:]),
         r"there is no column 'price'; it has .*Does the first line hold the names of the columns",
     ),
+    "columns separated by spaces": (
+        "csv",
+        lines(lambda rows: [row.replace(",", " ") for row in rows]),
+        r"there is no column 'price'; .*If its columns are separated by another sign, name it: --sep",
+    ),
     "words in the target": (
         "csv",
         plain(price=lambda v: "sold" if v > 1_000_000 else f"{v:.0f}"),

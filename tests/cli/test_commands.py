@@ -20,7 +20,8 @@ def test_the_installed_command(folder, tmp_path):
     fit = ["fit", folder / "houses.csv.gz", "--target", "price", "--drop", "id", "-o", "m.dgbm", "--jobs", 1, *SETTINGS]
     done = installed(*fit, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.fullmatch(r"m\.dgbm: fitted price to 200 rows and 5 columns in .* s \(.* MB\)\.\n", done.stdout)
+    assert re.search(r"\nm\.dgbm: fitted price to 200 rows and 5 columns in .* s \(.* MB\)\.\n$", done.stdout)
+    assert done.stdout.startswith(f"{folder / 'houses.csv.gz'}: text in UTF-8, separated by comma\n  size    number\n")
     done = installed("predict", folder / "one.dgbm", folder / "tomorrow.csv", "-o", "p.csv", "--jobs", 1, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "p.csv: 40 rows.\n", "")
     done = installed(

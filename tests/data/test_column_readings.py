@@ -84,7 +84,7 @@ def test_values_that_do_not_fit_are_returned():
 @pytest.mark.parametrize(
     ("known", "values", "problem"),
     [
-        (ColumnReading("x", "number", ","), ["1.5"], r"has the decimal mark '\.'; .* had ','\. .*--decimal \."),
+        (ColumnReading("x", "number", ","), ["1.5"], r"has the decimal mark '\.'; .* had ','\. .*--decimal '\.'"),
         (ColumnReading("x", "number", ","), ["1", "2"], None),
         (ColumnReading("x", "number", ".", ",", "$"), ["€5"], "has the unit '€'; the training file had the unit '\\$'"),
         (ColumnReading("x", "number", ".", ",", "$"), ["5"], None),

@@ -171,7 +171,7 @@ def test_later_files_are_read_as_that_of_training(tmp_path):
     # alone this file would be read with thousands; the separator may change
     assert read('size,town\n"1,234", Zug\n') == ([1.234], [" Zug"])
     assert read("town;size\nNA;1,234\n") == ([1.234], ["NA"])
-    with pytest.raises(TableFileError, match=r"column 'size' has the decimal mark '\.'; .* --decimal \."):
+    with pytest.raises(TableFileError, match=r"column 'size' has the decimal mark '\.'; .* --decimal '\.'"):
         read("size,town\n1.25,Zug\n")
     assert read("size,town\n1.25,Zug\n", decimal=".") == ([1.25], ["Zug"])
     with pytest.raises(TableFileError, match=r"column 'size' has the unit 'm'; the training file had no unit"):

@@ -229,7 +229,7 @@ def disagreement(reading: ColumnReading, column: Any, file: FileFormat, options:
         if found.decimal not in (None, reading.decimal) and options.decimal is None:
             return (
                 f"has the decimal mark {found.decimal!r}; the training file had {reading.decimal!r}. "
-                f"To read this file: --decimal {found.decimal}"
+                f"To read this file: --decimal '{found.decimal}'"
             )
         bare = found.unit == "" and number_text.is_currency(reading.unit) if reading.unit else False
         if found.unit != reading.unit and not bare:

@@ -69,6 +69,8 @@ def require(path: Path, present: Sequence[str], wanted: Iterable[str]) -> None:
         lacks = f"{path}: there is no column {', '.join(map(repr, missing))}; it has {shown}."
         if any(name[:1].isdigit() for name in present):
             lacks += " Does the first line hold the names of the columns?"
+        if len(present) == 1:
+            lacks += " If its columns are separated by another sign, name it: --sep."
         raise TableFileError(lacks)
 
 
