@@ -170,7 +170,7 @@ def _exits() -> str:
 ## Errors on the command line
 
 A command that refuses its input must end with code 2 and one line, in every run. A thread of a library that outlives
-the error can abort the process instead: 12 of 100 runs of the first case did so while pyarrow's streaming reader of
+the error can abort the process instead: 14 of 100 runs of the first case did so while pyarrow's streaming reader of
 text was used. Recorded runs with the current reader ({", ".join(f"{run['minutes']} minutes" for run in runs)}):
 
 {table(("case", "runs", "ended otherwise"), rows)}"""
