@@ -93,6 +93,7 @@ class Trainer:
             bag_mix="mixture",
             engine_kind="auto",
             n_jobs=problem.n_jobs,
+            reference=table.reference,
         )
         return model, bag
 

@@ -17,10 +17,20 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from diffgbm._util.errors import warn
-from diffgbm._util.types import Array
+from diffgbm._util.types import Array, Booleans, Rows
 from diffgbm.data.dates import Dates
 from diffgbm.data.free_text import FreeText
-from diffgbm.data.kinds import Category, Column, Dropped, Levels, Number, is_narrow, recognised, unseen_share
+from diffgbm.data.kinds import (
+    Category,
+    Column,
+    Dropped,
+    Levels,
+    Number,
+    is_narrow,
+    recognised,
+    unseen_rows,
+    unseen_share,
+)
 from diffgbm.data.level_statistics import LevelStatistics
 from diffgbm.data.numbers import as_frame, plain_array
 
@@ -140,13 +150,25 @@ class FeatureTable:
             matrix[:, after : after + new.width] = values
         return matrix
 
-    def overview(self, X: Any, owner: str) -> Array:
-        """Return one number for each row and column of the user's table (n, p), for reports."""
-        columns, plain = self._columns_of(X, owner)
+    def overview(self, X: Any, owner: str, rows: Rows | None = None) -> Array:
+        """Return one number for each row, or some ``rows``, and column of the user's table (n, p)."""
+        columns, plain = self._columns_of(X, owner, rows)
         if plain is not None:
             return plain
         pairs = zip(self.columns, columns, self._shown_names(), strict=True)
         return np.column_stack([how.shown(column, name) for how, column, name in pairs])
+
+    def unseen(self, X: Any, owner: str, rows: Rows | None = None) -> Booleans:
+        """Return which values (n, p) of the user's table are categories that training did not have.
+
+        Rare categories of a column of many are pooled, so that new ones cannot be told from them.
+        """
+        columns, plain = self._columns_of(X, owner, rows)
+        found = np.zeros((len(columns[0]), self.n_features), dtype=bool)
+        for j, (how, column) in enumerate(zip(self.columns, columns, strict=True)):
+            if plain is None and how.levels is not None and not _is_pooled(how):
+                found[:, j] = unseen_rows(column, how.levels)
+        return found
 
     def text(self, value: float, column: int) -> str:
         """Format a number of ``overview``."""
@@ -154,11 +176,15 @@ class FeatureTable:
             return "missing" if self.levels[column] is None else "missing or new"
         return self.columns[column].text(float(value))
 
-    def _columns_of(self, X: Any, owner: str) -> tuple[list[Any], Array | None]:
-        """Return the columns of new rows in training's order; if they are floats that nobody encodes, their array."""
+    def _columns_of(self, X: Any, owner: str, rows: Rows | None = None) -> tuple[list[Any], Array | None]:
+        """Return the columns of new rows in training's order; if they are floats that nobody encodes, their array.
+
+        ``rows`` selects some of them.
+        """
         frame = as_frame(X)
         if frame is not None:
             _check_size(frame, owner)
+            frame = frame if rows is None else frame[rows.tolist()]
         if frame is not None and self.names is not None:
             self._check_names(tuple(str(name) for name in frame.columns if str(name) not in self.ignored))
             by_name = dict(zip(map(str, frame.columns), frame.columns, strict=True))
@@ -168,6 +194,7 @@ class FeatureTable:
             return [frame.get_column(name) for name in frame.columns], None
         array = _as_array(X, owner, self.n_features)
         self._check_width(array.shape[1], owner)
+        array = array if rows is None else array[rows]
         plain = array.dtype.kind == "f" and all(column == Number() for column in self.columns)
         return list(array.T), array if plain else None
 
@@ -263,6 +290,10 @@ class EncodedTable:
     def shape(self) -> tuple[int, ...]:
         """Rows and columns."""
         return self.matrix.shape
+
+
+def _is_pooled(column: Column) -> bool:
+    return isinstance(column, LevelStatistics) and column.n_levels > len(column.levels)
 
 
 def _is_recodable(old: Column, new: Column) -> bool:

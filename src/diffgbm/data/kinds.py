@@ -18,7 +18,7 @@ import narwhals as nw
 import numpy as np
 
 from diffgbm._util.errors import warn
-from diffgbm._util.types import Array
+from diffgbm._util.types import Array, Booleans
 from diffgbm.data.dates import Dates, are_iso_dates, is_moment, is_period
 from diffgbm.data.numbers import column_numbers, column_values, is_missing, not_numbers, number_of_text
 
@@ -357,8 +357,11 @@ def level_codes(column: Any, levels: Levels) -> Array:
 
 def unseen_share(column: Any, levels: Levels) -> float:
     """Share of the rows whose category training did not have; missing values are not counted."""
+    return float(unseen_rows(column, levels).sum()) / max(1, len(column))
+
+
+def unseen_rows(column: Any, levels: Levels) -> Booleans:
+    """Whether each row (n,) has a category that training did not have; missing values are not counted."""
     codes = level_codes(column, levels)
-    new = sum(
-        1 for value, code in zip(column_values(column), codes, strict=True) if code != code and not is_missing(value)
-    )
-    return new / max(1, len(codes))
+    pairs = zip(column_values(column), codes.tolist(), strict=True)
+    return np.array([code != code and not is_missing(value) for value, code in pairs], dtype=bool)

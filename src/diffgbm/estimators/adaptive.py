@@ -35,6 +35,7 @@ from diffgbm.data.response import read_response
 from diffgbm.data.splits import last_part
 from diffgbm.data.structure import Structure, read_structure
 from diffgbm.distributions import Distribution, IntervalKind
+from diffgbm.distributions.uncertainty import Uncertainty
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.base import DistributionalRegressor
 from diffgbm.estimators.conformal import ConformalDiffGBM
@@ -325,6 +326,11 @@ class AdaptiveConformal(DistributionalRegressor):
         """Draw samples of the model inside, which does not adapt: shape (n_samples, n)."""
         self._ready()
         return np.asarray(self.model_.sample(X, n_samples, seed=seed, first_row=first_row))
+
+    def _uncertainty(self, X: Array) -> Uncertainty:
+        self._ready()
+        result: Uncertainty = self.model_._uncertainty(X)
+        return result
 
     def _distribution_blocks(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> Iterator[Distribution]:
         self._ready()

@@ -15,10 +15,12 @@ from diffgbm._util.parallel import n_threads
 from diffgbm._util.types import Array
 from diffgbm.auto.fitting import AutomaticFit, fit_automatically
 from diffgbm.auto.pooled_model import PooledModel
+from diffgbm.auto.pooled_uncertainty import pooled_uncertainty
 from diffgbm.auto.presets import PRESETS, Preset
 from diffgbm.data.records import REPEATS
 from diffgbm.data.structure import read_structure
 from diffgbm.distributions import Distribution, PredictiveDistribution
+from diffgbm.distributions.uncertainty import Uncertainty
 from diffgbm.estimators.base import ROWS_AT_ONCE, SHARED, DistributionalRegressor, sample_key
 from diffgbm.estimators.preprocessing import (
     FOLDS,
@@ -360,6 +362,9 @@ class AutoDiffGBM(DistributionalRegressor):
         threads, verbose = n_threads(self.n_jobs), max(verbose, self.verbose)
         for rows, labels in self._blocks(X, matrix):
             yield self.pool_.distribution(rows, n_points, labels, threads, verbose)
+
+    def _uncertainty(self, X: Array) -> Uncertainty:
+        return pooled_uncertainty(self.pool_, X, n_threads(self.n_jobs))
 
     @with_paragraphs(**SHARED)
     def sample(self, X: Any, n_samples: int, seed: int | None = None, first_row: int = 0) -> Array:

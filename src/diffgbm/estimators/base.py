@@ -22,6 +22,7 @@ from diffgbm.data.response import read_response
 from diffgbm.data.schema import Schema
 from diffgbm.distributions import Distribution, IntervalKind, concatenate
 from diffgbm.distributions.base import interval_labels, quantile_labels
+from diffgbm.estimators.insights import Insights
 from diffgbm.fitting.model import FittedModel
 from diffgbm.persistence.files import write_file
 
@@ -51,7 +52,7 @@ SHARED = {
 """Paragraphs that docstrings of several estimators share."""
 
 
-class DistributionalRegressor(RegressorMixin, BaseEstimator, ABC):
+class DistributionalRegressor(Insights, RegressorMixin, BaseEstimator, ABC):
     """A regressor that predicts the whole distribution p(y | x).
 
     A subclass implements ``fitted_models``, ``sample`` and ``_distribution_blocks``. All other predictions follow from

@@ -34,6 +34,7 @@ from diffgbm.data.splits import Split, check_splits, cross_validation_splits, ho
 from diffgbm.data.structure import GivenStructure, Structure, check_groups, read_structure
 from diffgbm.distributions import Distribution, IntervalKind, PredictiveDistribution
 from diffgbm.distributions.base import coverages
+from diffgbm.distributions.uncertainty import Uncertainty
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.base import SHARED, DistributionalRegressor
 from diffgbm.estimators.calibration import Groups, conformal_intervals, mixture, recalibrated
@@ -326,6 +327,14 @@ class ConformalDiffGBM(DistributionalRegressor):
     def _scores(self, k: int, coverage: float, kind: IntervalKind) -> Array:
         low, high = self.distributions_[k].interval(coverage, kind).T
         return np.maximum(low - self.observed_[k], self.observed_[k] - high)
+
+    def _uncertainty(self, X: Array) -> Uncertainty:
+        if len(self.models_) == 1 and isinstance(self.models_[0], DistributionalRegressor):
+            return self.models_[0]._uncertainty(X)
+        raise ValueError(
+            "predict_uncertainty of cross-fitted conformal models is not defined; call that of one of models_, or use "
+            "method='split'."
+        )
 
     def _distribution_blocks(
         self, X: Any, grid: int | str = "auto", verbose: int = 0

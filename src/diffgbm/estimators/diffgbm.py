@@ -17,6 +17,7 @@ from diffgbm.diffusion.recipe import OBJECTIVES, resolve, resolve_sampler
 from diffgbm.diffusion.sampler import METHODS, SCHEDULES, Sampler
 from diffgbm.diffusion.targets import TARGETS
 from diffgbm.distributions import Distribution
+from diffgbm.distributions.uncertainty import Uncertainty
 from diffgbm.engine import Draws, StepTable
 from diffgbm.engine.factory import Kind, Mix
 from diffgbm.estimators.arguments import DiffGBMArguments
@@ -25,6 +26,7 @@ from diffgbm.first_stage.catalogue import feature_names, subtracted_names
 from diffgbm.fitting.defaults import DEFAULTS
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.out_of_bag import out_of_bag_distributions
+from diffgbm.fitting.submodels import submodel_points, uncertainty_of
 from diffgbm.fitting.training import check_arguments, fit_model
 from diffgbm.persistence.arguments import read_arguments, write_arguments
 from diffgbm.persistence.store import Part, Reader, Writer
@@ -313,6 +315,11 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         threads, verbose = n_threads(self.n_jobs), max(verbose, self.verbose)
         for rows, labels in self._blocks(X, matrix):
             yield self.model_.distribution(rows, sampler, n_points, labels, threads, verbose)
+
+    def _uncertainty(self, X: Array) -> Uncertainty:
+        folds = self.residualize_k_folds if isinstance(self.residualize_k_folds, (int, np.integer)) else None
+        points = submodel_points(self.model_, X, self.sampler_with({}), n_threads(self.n_jobs), folds)
+        return uncertainty_of([points], np.ones(1), self.model_.response.is_1d)
 
     @fill_docstring(methods=METHODS, schedules=SCHEDULES)
     def sample(

@@ -17,6 +17,7 @@ from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.distributions import Distribution
+from diffgbm.distributions.uncertainty import Uncertainty
 from diffgbm.estimators.base import SHARED, DistributionalRegressor
 from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.fitting.model import FittedModel
@@ -275,3 +276,6 @@ class DiffGBMCV(DistributionalRegressor):
 
     def _distribution_blocks(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> Iterator[Distribution]:
         return self._best()._distribution_blocks(X, grid, verbose)
+
+    def _uncertainty(self, X: Array) -> Uncertainty:
+        return self._best()._uncertainty(X)

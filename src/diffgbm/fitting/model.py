@@ -12,6 +12,7 @@ from diffgbm._util.parallel import block_rows, map_blocks, n_threads
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
 from diffgbm.data.features import FeatureTable
+from diffgbm.data.novelty import Reference
 from diffgbm.data.response import ResponseTable
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.diffusion.sampler import Sampler
@@ -46,6 +47,8 @@ class FittedModel:
         Threads.
     atoms : Atoms or None
         Atoms of the response; the rest of the model is then the continuous part.
+    reference : Reference or None
+        Training rows that new rows are compared with.
     """
 
     features: FeatureTable
@@ -57,6 +60,7 @@ class FittedModel:
     engine_kind: Kind
     n_jobs: int | None
     atoms: Atoms | None = None
+    reference: Reference | None = field(default=None, repr=False, compare=False)
     engine: Engine = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -113,6 +113,7 @@ def fit_table(params: Mapping[str, Any], whole: TrainingTable) -> tuple[FittedMo
         params["engine"],
         params["n_jobs"],
         None if atom_fit is None else atom_fit.atoms,
+        whole.reference,
     )
     held_out = tuple(bag.held_out for bag in bags)
     training = Training(

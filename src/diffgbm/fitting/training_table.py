@@ -14,6 +14,7 @@ from diffgbm._util.types import Array, Booleans, Rows
 from diffgbm.data.division import NOT_DIVIDED, Division, divided_rows
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.frames import row_index
+from diffgbm.data.novelty import Reference, learn_reference
 from diffgbm.data.outliers import warn_of_outliers, winsorised
 from diffgbm.data.records import Records, find_records, given_records
 from diffgbm.data.response import ResponseTable, read_response
@@ -52,6 +53,8 @@ class TrainingTable:
         The user's row labels, or positions, for messages.
     moved : ndarray of shape (n,) or None
         Whether the response is an outlier that was moved.
+    reference : Reference or None
+        Rows that new rows are compared with.
     """
 
     features: FeatureTable
@@ -66,6 +69,7 @@ class TrainingTable:
     division: Division = NOT_DIVIDED
     labels: Any = None
     moved: Booleans | None = None
+    reference: Reference | None = None
 
     def part(self, rows: Rows) -> TrainingTable:
         """Return some of the rows, read as the whole table was."""
@@ -135,6 +139,7 @@ def read_table(
     labels = _row_labels(X, y, len(matrix))
     warn_of_outliers(raw, outliers, labels)
     moved = None if observed is raw else np.any(observed != raw, axis=1)
+    n_given, counted = len(matrix), None
     if weights is not None and not np.all(weights > 0.0):  # rows of no weight are left out
         counted = weights > 0.0
         matrix, standard, weights = matrix[counted], standard[counted], weights[counted]
@@ -156,7 +161,9 @@ def read_table(
             stacklevel=4,
         )
     features, encoded = encode_levels(features, table.X, table.y, table.weights, table.structure, threads)
-    return replace(table, features=features, X=encoded)
+    rows = (np.arange(n_given) if counted is None else np.flatnonzero(counted))[table.sources]
+    reference = learn_reference(X, features, rows, owner, table.structure)
+    return replace(table, features=features, X=encoded, reference=reference)
 
 
 def _records(matrix: Array, observed: Array, repeats: str, given: GivenStructure) -> Records:

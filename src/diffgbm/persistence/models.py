@@ -11,6 +11,7 @@ from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.recalibration import Correction
 from diffgbm.data.features import FeatureTable
+from diffgbm.data.novelty import Reference
 from diffgbm.data.response import ResponseTable
 from diffgbm.distributions.support import Support
 from diffgbm.engine.factory import Kind as EngineKind
@@ -21,10 +22,12 @@ from diffgbm.fitting.model import FittedModel
 from diffgbm.persistence import tables
 from diffgbm.persistence.predictors import PREDICTORS, common_columns
 from diffgbm.persistence.store import Kind, Part, Reader, Writer
-from diffgbm.persistence.values import Stored, list_of, mapping, number, numbers, one_of
+from diffgbm.persistence.values import Stored, list_of, mapping, number, numbers, of_type, one_of
 
 _RESIDUALS = ("centre", "residual_scale", "scale_floor", "shrink")
 """Arrays of a fitted first stage."""
+_NOTHING = np.finfo(np.float32).max
+"""A missing value of a reference row in files; the numbers of reference rows are smaller."""
 
 
 def write_first_stage(first_stage: FittedFirstStage, writer: Writer) -> dict[str, Any]:
@@ -67,6 +70,7 @@ def write_model(model: FittedModel, writer: Writer) -> dict[str, Any]:
         "engine": model.engine_kind,
         "n_jobs": model.n_jobs,
         "atoms": _write_atoms(model.atoms, writer),
+        "reference": writer.put(model.reference),
     }
 
 
@@ -87,7 +91,29 @@ def read_model(stored: Stored, reader: Reader) -> Part:
     bags = tuple(tuple(reader.booster(name, width) for name in bag) for bag in names)
     fitted = None if first_stage is None else first_stage.value
     atoms = _read_atoms(stored, reader, response, p)
-    return Part(FittedModel(features, response, fitted, recipe, bags, mix, engine, stored["n_jobs"], atoms))
+    # older files have no reference rows
+    reference = reader.maybe(stored.get("reference"), ("reference",))
+    if reference is not None and reference.takes != features.n_features:
+        raise ValueError(f"reference rows must have {features.n_features} column(s)")
+    rows = None if reference is None else reference.value
+    return Part(FittedModel(features, response, fitted, recipe, bags, mix, engine, stored["n_jobs"], atoms, rows))
+
+
+def write_reference(reference: Reference, writer: Writer) -> dict[str, Any]:
+    """Store the rows that new rows are compared with."""
+    # arrays in files are finite
+    values = np.where(np.isnan(reference.values), _NOTHING, reference.values)
+    return {"values": writer.array(values), "scores": writer.array(reference.scores), "ordered": reference.ordered}
+
+
+def read_reference(stored: Stored, reader: Reader) -> Part:
+    """Read the rows that new rows are compared with."""
+    values = reader.array(stored, "values", "<f4", (None, None))
+    values = np.where(values == _NOTHING, np.float32(np.nan), values)
+    scores: Array = reader.array(stored, "scores", "<f8", (None,))
+    if len(values) < 1 or len(scores) < 1 or scores[0] < 0.0 or (np.diff(scores) < 0.0).any():
+        raise ValueError("reference rows need values, and sorted scores from 0")
+    return Part(Reference(values, scores, of_type(stored, "ordered", bool)), values.shape[1])
 
 
 def write_pool(pool: PooledModel, writer: Writer) -> dict[str, Any]:
@@ -230,6 +256,7 @@ KINDS: dict[type, Kind] = {
         lambda stored, reader: Part(tables.read_response(stored)),
     ),
     FittedFirstStage: Kind("first_stage", write_first_stage, read_first_stage),
+    Reference: Kind("reference", write_reference, read_reference),
     FittedModel: Kind("model", write_model, read_model),
     PooledModel: Kind("pool", write_pool, read_pool),
 }

@@ -1,0 +1,54 @@
+"""Which uncertainty a pool has: that within and that between the submodels of all its members."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from diffgbm._util.types import Array
+from diffgbm.auto.fitting import FOLDS
+from diffgbm.auto.pooled_model import PooledModel
+from diffgbm.distributions import PredictiveDistribution
+from diffgbm.distributions.uncertainty import Uncertainty
+from diffgbm.fitting.submodels import SubmodelPoints, submodel_points, uncertainty_of, with_atoms
+
+POINTS = 377
+"""Points of the pool's distribution, which is compared with its correction."""
+
+
+def pooled_uncertainty(pool: PooledModel, X: Array, threads: int = 1) -> Uncertainty:
+    """Decompose the uncertainty of encoded rows (n, p) over the members of a pool and their submodels.
+
+    Points are confined and recalibrated as those of the pool are: the correction moves each value of a row's
+    distribution to another one, and the points of its submodels with it.
+    """
+    parts = [submodel_points(member, X, member.recipe.sampler, threads, FOLDS) for member in pool.members]
+    move = _correction(pool, X, threads)
+    moved = []
+    for part in parts:
+        points = tuple(pool.confined(move(pool.confined(values))) for values in part.points)
+        points = points if pool.atoms is None else with_atoms(points, pool.atoms, X)
+        moved.append(SubmodelPoints(points, part.factor))
+    return uncertainty_of(moved, pool.weights, pool.first.response.is_1d)
+
+
+class _Move:
+    """Moves points (n, m, 1) as the correction moves those of the pool's distribution; leaves others as they are."""
+
+    def __init__(self, before: Array | None, by: Array | None) -> None:
+        self.before, self.by = before, by
+
+    def __call__(self, points: Array) -> Array:
+        if self.before is None or self.by is None:
+            return points
+        shifts = [np.interp(p, v, d) for p, v, d in zip(points[:, :, 0], self.before, self.by, strict=True)]
+        return points + np.array(shifts).reshape(points.shape)
+
+
+def _correction(pool: PooledModel, X: Array, threads: int) -> _Move:
+    if pool.correction is None:
+        return _Move(None, None)
+    plain = replace(pool, correction=None, atoms=None).distribution(X, POINTS, threads=threads)
+    assert isinstance(plain, PredictiveDistribution)
+    return _Move(plain.values, pool.correction(plain).values - plain.values)

@@ -1,0 +1,116 @@
+"""Submodels: single bags of a fitted model, each with the first-stage models of a single fold.
+
+Each submodel has learned from a part of the rows only, and they leave out different parts. Bags alone would not do:
+they share the first-stage models, in which most of the uncertainty is. On 500 rows of a regression with known truth the
+means of bags vary by 2% of the variance that the predicted mean has over fresh tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import lcm
+
+import numpy as np
+
+from diffgbm._util.types import Array
+from diffgbm.diffusion.sampler import Sampler
+from diffgbm.distributions.uncertainty import Uncertainty, decomposed, stacked
+from diffgbm.first_stage import FirstStageValues
+from diffgbm.first_stage.folds import first_stage_folds, fold, n_folds
+from diffgbm.fitting.atoms import Atoms
+from diffgbm.fitting.model import FittedModel
+
+POINTS, JOINT_POINTS = 89, 128
+"""Points of the distribution of a submodel, for one response and for several."""
+MOST = 30
+"""Submodels at most, so that each bag meets as many folds; beyond, one for each bag or fold."""
+
+
+@dataclass(frozen=True, eq=False)
+class SubmodelPoints:
+    """What the submodels of a model predict.
+
+    Attributes
+    ----------
+    points : tuple of ndarray of shape (n, m, d)
+        For each submodel the equally likely points of its predictive distributions.
+    factor : ndarray of shape (n, d)
+        Jackknife factor: the square of the standard error of the mean, divided by the variance between submodels.
+    """
+
+    points: tuple[Array, ...]
+    factor: Array
+
+
+def submodel_points(
+    model: FittedModel, X: Array, sampler: Sampler, threads: int = 1, k_folds: int | None = None
+) -> SubmodelPoints:
+    """Predict encoded rows ``X`` (n, p) by the submodels of a model.
+
+    A jackknife that leaves out one of ``K`` parts multiplies the variance of the ``K`` estimates by ``K - 1``. Bags and
+    folds may have different ``K``: the share of the folds is the variance of the locations that are subtracted. If
+    cross-fitting was repeated there are more models than ``k_folds``, each without one part of ``k_folds``.
+
+    References
+    ----------
+    Efron, B. and Stein, C. (1981). The jackknife estimate of variance. The Annals of Statistics, 9(3), 586-596.
+    """
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    stages: list[FirstStageValues | None] = [None]
+    if model.first_stage is not None:
+        stages = [part.values(X) for part in first_stage_folds(model.first_stage)]
+    bags, folds = len(model.bags), len(stages)
+    count = lcm(bags, folds) if lcm(bags, folds) <= MOST else max(bags, folds)
+    alone = [replace(model, bags=(bag,)) for bag in model.bags]
+    n_points = POINTS if model.n_responses == 1 else JOINT_POINTS
+    points = tuple(
+        alone[s % bags].points(X, sampler, n_points, threads, stage_values=stages[s % folds]) for s in range(count)
+    )
+    locations = np.array([np.zeros((len(X), 1)) if part is None else part.location for part in stages])
+    between_folds = (locations * model.response.scale).var(axis=0)
+    between = np.var([part.mean(axis=1) for part in points], axis=0)
+    between_bags = np.maximum(between - between_folds, 0.0)
+    whole = np.maximum(between_bags + between_folds, np.finfo(np.float64).tiny)
+    parts = folds if k_folds is None else min(folds, k_folds)
+    factor = ((parts - 1) * between_folds + (bags - 1) * between_bags) / whole
+    if model.atoms is not None:
+        points = with_atoms(points, model.atoms, X)
+    return SubmodelPoints(points, factor)
+
+
+def with_atoms(points: Sequence[Array], atoms: Atoms, X: Array) -> tuple[Array, ...]:
+    """Mix the points of each submodel with the atoms, whose probabilities are those of one fold."""
+    count = n_folds(atoms.predictor)
+    folds = [replace(atoms, predictor=fold(atoms.predictor, k, count)).probabilities(X) for k in range(count)]
+    return tuple(atoms.mixed(part[:, :, 0], folds[s % count])[:, :, None] for s, part in enumerate(points))
+
+
+def uncertainty_of(parts: Sequence[SubmodelPoints], weights: Array, is_1d: bool) -> Uncertainty:
+    """Decompose the uncertainty of models with weights (k,) into that within and that between all their submodels.
+
+    The standard error is that of the weighted mean of all models: submodel ``s`` of each leaves out the same rows.
+    Arrays have shape (n,) if ``is_1d``, else (n, d).
+    """
+    every = [part for model in parts for part in model.points]
+    shares = np.concatenate([np.full(len(m.points), w / len(m.points)) for m, w in zip(parts, weights, strict=True)])
+    count = max(len(model.points) for model in parts)
+    means = [
+        sum(w * model.points[s % len(model.points)].mean(axis=1) for model, w in zip(parts, weights, strict=True))
+        for s in range(count)
+    ]
+    factor = sum(w * model.factor for model, w in zip(parts, weights, strict=True))
+    errors = np.sqrt(factor * np.var(means, axis=0))
+    of_responses = [
+        decomposed([part[:, :, j] for part in every], shares, errors[:, j]) for j in range(every[0].shape[2])
+    ]
+    return of_responses[0] if is_1d else stacked(of_responses, axis=1)
+
+
+def is_single(model: FittedModel) -> bool:
+    """Whether the first-stage models are single models of all rows, whose uncertainty no submodel shows."""
+    stage = model.first_stage
+    if stage is None:
+        return False
+    deciding = stage.features if stage.location is None else (stage.location,)
+    return max(map(n_folds, deciding), default=1) == 1
