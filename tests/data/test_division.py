@@ -55,6 +55,12 @@ def sorted_by_a_category(rng, n=N):
     return X, np.array([3.0, -2.0, 0.0, 5.0, 1.0])[X[:, 0].astype(int)] + rng.normal(size=n)
 
 
+def designed(rng, n=N):
+    """A designed experiment in order: all combinations of levels, and hardly any noise."""
+    X = np.array(np.meshgrid(np.linspace(0, 1, 6), np.linspace(0, 1, 10), np.linspace(0, 1, 10))).reshape(3, -1).T
+    return X, np.exp(2.0 * X[:, 0]) + np.sin(5.0 * X[:, 1]) * X[:, 2] + 1e-3 * rng.normal(size=len(X))
+
+
 @pytest.mark.parametrize("table", [drifting, blocks, counted])
 @pytest.mark.parametrize("seed", range(3))
 def test_dependent_rows_get_a_hint(table, seed):
@@ -73,6 +79,7 @@ def test_dependent_rows_get_a_hint(table, seed):
         sorted_by_an_integer_feature,
         sorted_by_the_response,
         sorted_by_a_category,
+        designed,
     ],
 )
 @pytest.mark.parametrize("seed", range(3))
