@@ -131,7 +131,7 @@ def selected(model: Any) -> Record:
         "recalibrated": model.pool_.correction is not None,
         "confined_to": [str(shape) if shape else None for shape in model.pool_.shapes],
         "tried": len({line["model"] for line in lines}),
-        "leaderboard": [line for line in lines if str(line["stage"]).startswith("final")],
+        "leaderboard": [line for line in lines if not str(line["outcome"]).startswith("dropped")],
     }
 
 

@@ -58,9 +58,8 @@ class Fake:
         self.arguments = (job, seed, threads, time_limit)
         self.weights_, self.first_stage_errors_, self.cut_short_, self.pool_ = {"a": 1.0}, {"ridge": 0.5}, False, Pool()
         self.leaderboard_ = [
-            {"model": "a", "stage": "round 1", "crps": 2.0},
-            {"model": "b", "stage": "round 1", "crps": 3.0},
-            {"model": "a", "stage": "final, weight 1.00", "crps": 1.0},
+            {"model": "a", "outcome": "in the pool", "crps": 1.0},
+            {"model": "b", "outcome": "dropped after round 1", "crps": 3.0},
         ]
 
     def fit(self, X, y):
@@ -109,7 +108,7 @@ def test_a_line_records_scores_and_settings():
     assert line["n_draws"] == MOST_DRAWS
     assert (line["n_train"], line["n_test"], line["n_samples"]) == (50, 10, 20)
     assert (line["threads"], line["time_limit"], line["cut_short"], line["tried"]) == (1, 7.0, False, 2)
-    assert line["leaderboard"] == [{"model": "a", "stage": "final, weight 1.00", "crps": 1.0}]
+    assert line["leaderboard"] == [{"model": "a", "outcome": "in the pool", "crps": 1.0}]
     assert line["confined_to"] == ["at most 9", None]
     assert line["recalibrated"] is False
     assert {*KEY, "fit_seconds", "fit_cpu_seconds", "commit", "source_hash", "versions"} <= set(line)
@@ -139,8 +138,8 @@ def test_the_real_estimator_makes_a_line():
     )
     assert sum(line["weights"].values()) == pytest.approx(1.0)
     assert set(line["stages"]) == {"lightgbm", "ridge", "stack"}
-    assert all(entry["stage"].startswith("final") for entry in line["leaderboard"])
-    assert line["explain"].startswith("Of 2 candidates")
+    assert all(entry["outcome"] in ("in the pool", "final model without weight") for entry in line["leaderboard"])
+    assert "on rows that it was not trained on" in line["explain"].lower()
     json.dumps(line)
 
 

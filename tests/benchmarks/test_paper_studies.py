@@ -306,7 +306,7 @@ def test_a_study_goes_from_file_to_page(tmp_path, capsys):
     assert main(["study", "--pages", *options, "--docs-dir", str(tmp_path / "docs")]) == 0
     page = (tmp_path / "docs" / "paper.md").read_text(encoding="utf-8")
     assert "(study-tiny)=" in page
-    assert "1 claims:" in page
+    assert "by computation: 1 claims," in page
     assert "[tiny](#study-tiny)" in page
     assert "(0.1250)" in page
 

@@ -363,7 +363,7 @@ def test_facts_of_a_fitted_model(name, request):
     model = request.getfixturevalue(name)
     d = len(model.response_names())
     facts = model.describe()
-    assert list(facts) == ["model", "targets", "columns", "categories", "recipe", "trees"]
+    assert list(facts) == ["model", "targets", "columns", "categories", "schema", "recipe", "trees"]
     assert (facts["model"], facts["columns"], facts["categories"]) == ("DiffGBM", ["0", "1", "2"], [])
     assert facts["targets"] == list(model.response_names()) == (["y"] if d == 1 else ["y0", "y1"])
     assert facts["trees"] == [15] * d

@@ -243,27 +243,29 @@ class Terminal:
         return True
 
 
-def test_verbose_1_shows_one_bar_for_fitting_and_one_for_sampling(monkeypatch):
+def test_verbose_1_says_what_a_fit_does_and_shows_a_bar_for_sampling(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     model = tiny("flow", verbose=1, early_stopping_rounds=5, n_estimators=40).fit(X, Y)
     fitted = terminal.text
-    assert "fit: 100%" in fitted
-    assert "45/45" in fitted  # five folds and forty rounds, also where boosting stops early
-    assert "validation loss" in fitted
+    assert "fit: fitting first-stage models (1 of 5 fits done)" in fitted
+    assert "fit: boosting: round 1, validation loss" in fitted
     model.sample(X, 3)
     assert "sample: 100%" in terminal.text[len(fitted) :]
     assert "120/120" in terminal.text
 
 
-@pytest.mark.parametrize("mode", ["off", "mean", "mean_scale"])
-def test_the_bar_never_overshoots(monkeypatch, mode):
+@pytest.mark.parametrize(("mode", "fits"), [("off", 0), ("mean", 3), ("mean_scale", 6)])
+def test_the_line_counts_to_the_end_and_never_beyond(monkeypatch, mode, fits):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    tiny("flow", verbose=1, residualize=mode, residualize_k_folds=3).fit(X, Y)
-    counts = [(int(n), int(total)) for n, total in re.findall(r"(\d+)/(\d+) ", terminal.text)]
-    assert counts[-1][0] == counts[-1][1] == {"off": 15, "mean": 18, "mean_scale": 21}[mode]
-    assert all(n <= total for n, total in counts)
+    monkeypatch.setattr("diffgbm._util.progress.BETWEEN", 0.0)
+    tiny("flow", verbose=1, residualize=mode, residualize_k_folds=3, early_stopping_rounds=None).fit(X, Y)
+    done = [(int(n), int(total)) for n, total in re.findall(r"\((\d+) of (\d+) fits done", terminal.text)]
+    rounds = [(int(n), int(total)) for n, total in re.findall(r"round (\d+) of (\d+)", terminal.text)]
+    assert (done[-1] if done else (0, 0)) == (fits, fits)
+    assert rounds[-1] == (15, 15)
+    assert all(n <= total for n, total in done + rounds)
 
 
 def test_verbose_in_sample_alone(monkeypatch, flow_model):
