@@ -106,3 +106,51 @@ def test_no_rows():
     assert empty.quantile([0.1, 0.5]).shape == (0, 2)
     assert empty.pmf(1.0).shape == (0,)
     assert empty.crps(np.empty(0)).shape == (0,)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, np.inf), (-np.inf, 1.0), (0.0, 1.0), (5.0, 6.0), (-1e6, 1e6)])
+def test_points_beyond_limits_are_moved_inside_in_order(low, high):
+    points = np.sort(np.random.default_rng(0).normal(0.5, [[0.1], [1.0], [30.0]], size=(3, 200)), axis=1)
+    support = Support(low, high)
+    moved = support.confined(points)
+    assert moved.min() > low
+    assert moved.max() < high
+    assert (np.diff(moved, axis=1) >= 0.0).all()
+    distribution = PredictiveDistribution.from_points(moved, support=support)
+    assert (distribution.pmf(low if np.isfinite(low) else high) == 0.0).all()
+    np.testing.assert_array_equal(support.confined(moved), moved)
+
+
+def test_few_points_move():
+    points = np.sort(np.random.default_rng(1).normal(1.0, 1.0, size=(1, 1000)), axis=1)
+    moved = Support(0.0, np.inf).confined(points)
+    assert (moved != points).mean() == pytest.approx(2.0 * (points < 0.0).mean())
+    assert (moved[points >= np.quantile(points, 0.35)] == points[points >= np.quantile(points, 0.35)]).all()
+
+
+def test_whole_numbers_are_atoms():
+    support = Support(0.0, 3.0, integers=True)
+    distribution = PredictiveDistribution.from_points(
+        support.rounded(np.array([[-2.0, 0.4, 0.5, 1.5, 2.4, 9.0]])), support=support
+    )
+    np.testing.assert_array_equal(distribution.values, [[0.0, 0.0, 1.0, 2.0, 2.0, 3.0]])
+    np.testing.assert_allclose(distribution.pmf(np.arange(4.0)[None]), [[1 / 3, 1 / 6, 1 / 3, 1 / 6]])
+    np.testing.assert_allclose(distribution.transform(np.negative).pmf(-2.0), 1 / 3)
+    np.testing.assert_allclose(distribution.transform(lambda y: (y - 2.0) ** 2).pmf(0.0), 1 / 3)
+    np.testing.assert_allclose(distribution.transform(np.exp).pmf(np.exp(2.0)), 1 / 3)
+    assert str(support) == "whole numbers at least 0 and at most 3"
+    assert Support.union([support, Support()]).integers
+
+
+def test_densities_integrate_to_one_between_limits():
+    rng = np.random.default_rng(0)
+    for points, support in (
+        (rng.uniform(size=(2, 5)), Support(0.0, 1.0)),
+        (rng.exponential(size=(2, 300)), Support(0.0, np.inf)),
+        (-rng.exponential(size=(2, 300)), Support(-np.inf, 0.0)),
+    ):
+        distribution = PredictiveDistribution.from_points(points, support=support)
+        grid = np.linspace(max(support.low, -30.0), min(support.high, 30.0), 100_001)
+        np.testing.assert_allclose(np.trapezoid(distribution.pdf(grid[None]), grid, axis=1), 1.0, atol=1e-3)
+        outside = support.low - 1e-9 if np.isfinite(support.low) else support.high + 1e-9
+        assert (distribution.pdf(outside) == 0.0).all()

@@ -57,6 +57,11 @@ def fit_on_cluster(
     check_arguments(params)
     if params["atoms"] is not None:
         raise ValueError(f"{owner} does not fit atoms; got atoms={params['atoms']!r}. Use DiffGBM.")
+    if params["support"] is not None or params["discrete"]:
+        raise ValueError(
+            f"{owner} has neither support nor discrete; got support={params['support']!r} and "
+            f"discrete={params['discrete']!r}. Use DiffGBM, or clip its predictions."
+        )
     client = the_client(client)
     threads = workers_of(client, workers)
     delayed = need("dask").delayed

@@ -106,7 +106,11 @@ def image_support(function: Function, support: Support | None, knots: Array, fla
         return Support(atoms=atoms)
     reached = quiet_image(function, np.concatenate([np.linspace(knots.min(), knots.max(), GRID), knots.ravel()]))
     reached = reached[np.isfinite(reached)]
-    return Support(float(reached.min()), float(reached.max()), atoms) if reached.size else Support(atoms=atoms)
+    return (
+        Support(float(reached.min()), float(reached.max()), atoms, estimated=True)
+        if reached.size
+        else Support(atoms=atoms)
+    )
 
 
 def _atoms(function: Function, support: Support, flat: Array) -> Array:

@@ -113,7 +113,7 @@ class QuantileFunction:
         # the limits confine what lies beyond the points; points themselves are where they are
         first = np.minimum(np.maximum(first, self.support.low), v[:, 0])
         last = np.maximum(np.minimum(last, self.support.high), v[:, -1])
-        if not len(self.support.atoms):
+        if not self.support.has_atoms:
             return np.column_stack([first, v, last]), np.concatenate([[0.0], p, [1.0]])
         atom, edges = self.support.is_atom(v), self._edges
         twice = np.stack([np.where(atom, edges[:-1], p), np.where(atom, edges[1:], p)], axis=2)
@@ -352,6 +352,7 @@ class QuantileFunction:
             composed: Same = self.source.transform(lambda v: function(quiet_image(inner, v)), name or self.name)
             return composed
         values = image(function, self.values)
+        known_support = None if self.support is None else self.support.listed(self.values)
         sign = direction(values)
         if sign < 0:
             return self._negative().transform(lambda v: function(-v), name)
@@ -363,12 +364,12 @@ class QuantileFunction:
             values=values if sign else np.sort(values, axis=1),
             levels=self.levels if sign else (np.arange(len(self.levels)) + 0.5) / len(self.levels),
             name=self.name if name is None else name,
-            support=image_support(function, self.support, self._knots[0], flat),
+            support=image_support(function, known_support, self._knots[0], flat),
             no_density="" if not len(flat) else f"function is constant on an interval, where it is {flat[0]:g}",
         )
         ends = quiet_image(function, self._knots[0])
         if sign and np.all(np.isfinite(ends)) and direction(ends) > 0:
-            return replace(new, support=monotone_support(function, self.support), source=self, function=function)
+            return replace(new, support=monotone_support(function, known_support), source=self, function=function)
         # beyond the points, where the function may have no value, straight lines go on
         return new
 

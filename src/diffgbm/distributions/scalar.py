@@ -89,8 +89,9 @@ class PredictiveDistribution(QuantileFunction):
 
         Trees produce distributions with corners and small gaps, which the density smooths. The bandwidth
         ``h_j = (Q(p_j + w_j) - Q(p_j - w_j)) / 2`` spans 3% of the probability, less in the tails, and at least four
-        points. It adapts to the local scale, and the density is positive on the whole line. With 256 points or more it
-        is within 15% of a normal density between the 1% and 99% quantiles.
+        points. It adapts to the local scale, and the density is positive on the whole line, or between the limits of
+        the support, where the part of each kernel inside is scaled to its mass. With 256 points or more it is within
+        15% of a normal density between the 1% and 99% quantiles.
         """
         self._check_density()
         at = self._arguments(y)
@@ -110,12 +111,29 @@ class PredictiveDistribution(QuantileFunction):
         rows = max(1, piecewise.ROWS * 64 // (grid.shape[1] * len(self.levels) // 64 + 1))
         for i in range(0, len(self), rows):
             part = slice(i, i + rows)
+            inside = self._inside(part)
             weights = mass / width[part] / np.sqrt(2.0 * np.pi)
+            weights = weights if inside is None else weights / inside
             # beside a point mass the distance in bandwidths may overflow: the density is zero
             with np.errstate(over="ignore"):
                 z = (grid[part, :, None] - points[part, None, :]) / width[part, None, :]
                 out[part] = logsumexp(-0.5 * z * z, b=weights[:, None, :], axis=-1)
+        if (support := self.support) is not None and support.is_limited and not support.estimated:
+            moved = self.values[:, :1] - points[:, :1]
+            out[(grid + moved < support.low) | (grid + moved > support.high)] = -np.inf
         return out
+
+    def _inside(self, rows: slice) -> Array | None:
+        """Share (n, m) of each kernel of some rows that lies between known limits; ``None`` without limits.
+
+        Kernels around points beyond the limits are whole.
+        """
+        support = self.support
+        if support is None or support.estimated or not support.is_limited:
+            return None
+        values, width = self.values[rows], self.kernels[1][rows]
+        share = ndtr((support.high - values) / width) - ndtr((support.low - values) / width)
+        return np.where((values >= support.low) & (values <= support.high) & (share > 0.0), share, 1.0)
 
     @cached_property
     def kernels(self) -> tuple[Array, Array]:
@@ -150,7 +168,11 @@ class PredictiveDistribution(QuantileFunction):
         r"""Differential entropy :math:`-\int \log f(Q(p))\,dp`, in nats, shape (n,)."""
         self._check_density()
         near = self._near_zero
-        return -self._log_density(near.quantile((np.arange(128) + 0.5) / 128), near.values).mean(axis=1)
+        grid = near.quantile((np.arange(128) + 0.5) / 128)
+        if self.support is not None:
+            moved = self.values[:, :1] - near.values[:, :1]
+            grid = np.clip(grid, self.support.low - moved, self.support.high - moved)
+        return -self._log_density(grid, near.values).mean(axis=1)
 
     def expect(self, function: Callable[[Array], ArrayLike]) -> Array:
         """Expectation of ``function(Y)``, which is called once with all points (n, m) and returns that shape."""

@@ -74,6 +74,8 @@ class DiffGBMArguments(BaseEstimator):
         bag_mix: str = "mean",
         repeats: str = "auto",
         atoms: Any = None,
+        support: Any = None,
+        discrete: bool = False,
     ) -> None:
         self.n_repeats = n_repeats
         self.n_estimators = n_estimators
@@ -121,6 +123,8 @@ class DiffGBMArguments(BaseEstimator):
         self.bag_mix = bag_mix
         self.repeats = repeats
         self.atoms = atoms
+        self.support = support
+        self.discrete = discrete
 
     @classmethod
     @fill_docstring(recipes=NAMED)

@@ -34,6 +34,7 @@ from diffgbm.data.splits import Split, check_splits, cross_validation_splits, ho
 from diffgbm.data.structure import GivenStructure, Structure, check_groups, read_structure
 from diffgbm.distributions import Distribution, IntervalKind, PredictiveDistribution
 from diffgbm.distributions.base import coverages
+from diffgbm.distributions.support import Support
 from diffgbm.distributions.uncertainty import Uncertainty
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.base import SHARED, DistributionalRegressor
@@ -322,7 +323,8 @@ class ConformalDiffGBM(DistributionalRegressor):
         # narrowing an interval that is far too wide may swap its ends: it becomes its midpoint
         swapped = out[:, 0] > out[:, 1]
         out[swapped] = out[swapped].mean(axis=1, keepdims=True)
-        return out
+        support = Support.union([distribution.support for distribution in distributions])
+        return out if support is None or support.estimated else np.clip(out, support.low, support.high)
 
     def _scores(self, k: int, coverage: float, kind: IntervalKind) -> Array:
         low, high = self.distributions_[k].interval(coverage, kind).T

@@ -150,19 +150,10 @@ def _joined(parts: Sequence[Any]) -> Any:
         m = max(len(part.levels) for part in parts)
         levels = (np.arange(m) + 0.5) / m
     values = [part.values if np.array_equal(part.levels, levels) else part.quantile(levels) for part in parts]
-    support = _union([part.support for part in parts])
+    support = Support.union([part.support for part in parts])
     return PredictiveDistribution(np.concatenate(values), levels, parts[0].name, None, support)
 
 
 def _supports(each: Sequence[tuple[Support | None, ...] | None]) -> tuple[Support | None, ...] | None:
     known = [supports for supports in each if supports is not None]
-    return tuple(_union(list(of)) for of in zip(*known, strict=True)) if len(known) == len(each) else None
-
-
-def _union(supports: Sequence[Support | None]) -> Support | None:
-    """Return the smallest support that contains all; a fold without one has neither limits nor atoms."""
-    if all(support is None for support in supports):
-        return None
-    each = [support or Support() for support in supports]
-    atoms = np.unique(np.concatenate([support.atoms for support in each]))
-    return Support(min(support.low for support in each), max(support.high for support in each), atoms)
+    return tuple(Support.union(list(of)) for of in zip(*known, strict=True)) if len(known) == len(each) else None

@@ -16,7 +16,7 @@ from diffgbm.diffusion.paths import PATHS
 from diffgbm.diffusion.recipe import OBJECTIVES, resolve, resolve_sampler
 from diffgbm.diffusion.sampler import METHODS, SCHEDULES, Sampler
 from diffgbm.diffusion.targets import TARGETS
-from diffgbm.distributions import Distribution
+from diffgbm.distributions import Distribution, PredictiveDistribution
 from diffgbm.distributions.uncertainty import Uncertainty
 from diffgbm.engine import Draws, StepTable
 from diffgbm.engine.factory import Kind, Mix
@@ -133,6 +133,15 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         rows. ``"auto"`` takes the values of at least 5% of the rows, 2% at the ends. An atom beyond which no response
         lies is a limit of all predictions. A first-stage model that predicts the other rows worse than their mean is
         left out.
+    support : None, (low, high) or "auto", default=None
+        Where the response can be; an end may be None, which is open: ``(0, None)`` for prices. No sample, quantile,
+        mean or interval lies outside, and densities integrate to one inside. Limits have a probability of their own
+        only where responses pile up: values of at least 2% of the rows at a limit become ``atoms``, if these are not
+        given. ``"auto"`` finds the limit zero of responses that are never negative, ``atoms="auto"``, and counts
+        (``discrete``). Samples are drawn from the predictive distribution. For one response.
+    discrete : bool, default=False
+        The response is a whole number: so are quantiles and samples, and ``pmf`` gives probabilities. With ``support``
+        zero the limit of counts is kept.
     seed : int or None
         Seed of everything random in ``fit``.
     verbose : int, default=0
@@ -254,8 +263,9 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         return self
 
     def _details(self) -> dict[str, Any]:
-        division = getattr(self, "division_", "")
-        return {"division": division} if division else {}
+        division, support = getattr(self, "division_", ""), self.model_.whole_support
+        kept = {} if self.model_.support is None else {"support": str(support)}
+        return {**({"division": division} if division else {}), **kept}
 
     def fitted_models(self) -> tuple[FittedModel, ...]:
         """Return the fitted model, alone in a tuple."""
@@ -376,7 +386,10 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         check_count("n_parallel", n_parallel, 1)
         key = sample_key(n_samples, seed, first_row)
         arguments = locals()
-        steps = self._steps({name: arguments[name] for name in _SAMPLER_ARGUMENTS})
+        overrides = {name: arguments[name] for name in _SAMPLER_ARGUMENTS}
+        if self.model_.support is not None:
+            return self._sampled(X, matrix, n_samples, seed, first_row, overrides)
+        steps = self._steps(overrides)
         out = np.empty((n_samples, len(matrix), self.model_.n_responses))
 
         def receive(rows: slice, values: Array) -> None:
@@ -387,6 +400,19 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         if self.model_.atoms is not None:
             out = self.model_.atoms.sampled(out, matrix, key, first_row)
         return self.model_.response.squeeze(out)
+
+    def _sampled(
+        self, X: Any, matrix: Array, n_samples: int, seed: int | None, first_row: int, overrides: Mapping[str, Any]
+    ) -> Array:
+        """Draw samples (n_samples, n) from predictive distributions, which have limits; trajectories have none."""
+        sampler, parts = self.sampler_with(overrides), []
+        seed = int(np.random.SeedSequence().entropy % 2**63) if seed is None else seed  # type: ignore[operator]
+        for rows, _ in self._blocks(X, matrix):
+            dist = self.model_.distribution(rows, sampler, _POINTS[sampler.equation], None, n_threads(self.n_jobs))
+            assert isinstance(dist, PredictiveDistribution)
+            parts.append(dist.sample(n_samples, seed, first_row))
+            first_row += len(rows)
+        return np.concatenate(parts, axis=1)
 
     def predict(
         self,

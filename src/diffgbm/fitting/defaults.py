@@ -57,6 +57,8 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "bag_mix": "mean",
         "repeats": "auto",
         "atoms": None,
+        "support": None,
+        "discrete": False,
     }
 )
 """Arguments by name, in the order of the signature."""

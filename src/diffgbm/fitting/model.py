@@ -17,6 +17,7 @@ from diffgbm.data.response import ResponseTable
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.diffusion.sampler import Sampler
 from diffgbm.distributions import Distribution, JointDistribution, PredictiveDistribution
+from diffgbm.distributions.support import Support
 from diffgbm.engine import Draws, Engine, LightGBMEngine, StepTable, make_engine
 from diffgbm.engine.factory import Kind, Mix
 from diffgbm.engine.stored import AnyBooster
@@ -49,6 +50,8 @@ class FittedModel:
         Atoms of the response; the rest of the model is then the continuous part.
     reference : Reference or None
         Training rows that new rows are compared with.
+    support : Support or None
+        Limits of the response, and whether it is a whole number.
     """
 
     features: FeatureTable
@@ -61,6 +64,7 @@ class FittedModel:
     n_jobs: int | None
     atoms: Atoms | None = None
     reference: Reference | None = field(default=None, repr=False, compare=False)
+    support: Support | None = None
     engine: Engine = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -90,10 +94,28 @@ class FittedModel:
         self, X: Array, sampler: Sampler, n_points: int, index: Any = None, threads: int = 1, verbose: int = 0
     ) -> Distribution:
         """Predictive distributions of encoded rows ``X`` (n, p), each of ``n_points`` transported quadrature points."""
-        points = self.points(X, sampler, n_points, threads, verbose)
-        if self.atoms is None:
-            return self.distributions_of(points, index)
-        return self.atoms.distribution(points[:, :, 0], self.atoms.probabilities(X), self.response_names[0], index)
+        points = self.confined(self.points(X, sampler, n_points, threads, verbose))
+        if self.atoms is not None:
+            points = self.atoms.mixed(points[:, :, 0], self.atoms.probabilities(X))[:, :, None]
+        return self.distributions_of(points, index)
+
+    def confined(self, points: Array) -> Array:
+        """Move points (n, m, d) of the continuous part between the limits of the support."""
+        if self.support is None:
+            return points
+        low, high = self.support.low, self.support.high
+        if self.support.integers:  # rounding confines; what is beside an atom at a limit rounds to other numbers
+            atoms = np.empty(0) if self.atoms is None else self.atoms.values
+            low, high = low + 0.5 if low in atoms else -np.inf, high - 0.5 if high in atoms else np.inf
+        return Support(low, high).confined(np.sort(points[:, :, 0], axis=1))[:, :, None]
+
+    @property
+    def whole_support(self) -> Support | None:
+        """Support of predictive distributions: limits together with atoms; ``None`` without any."""
+        if self.atoms is None or self.support is None:
+            return self.support if self.atoms is None else self.atoms.support
+        low, high = max(self.support.low, self.atoms.low), min(self.support.high, self.atoms.high)
+        return replace(self.support, low=low, high=high, atoms=self.atoms.values)
 
     def points(
         self,
@@ -124,9 +146,11 @@ class FittedModel:
         return points
 
     def distributions_of(self, points: Array, index: Any = None) -> Distribution:
-        """Make predictive distributions of points (n, n_points, d)."""
+        """Make predictive distributions of points (n, n_points, d), which are confined and mixed with atoms."""
         if self.response.is_1d:
-            return PredictiveDistribution.from_points(points[:, :, 0], self.response_names[0], index)
+            support, values = self.whole_support, points[:, :, 0]
+            values = values if support is None else support.rounded(values)
+            return PredictiveDistribution.from_points(values, self.response_names[0], index, support)
         return JointDistribution(points, self.response_names, index)
 
     def with_first_stage(

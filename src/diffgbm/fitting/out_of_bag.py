@@ -11,7 +11,7 @@ from diffgbm.data.division import NOT_DIVIDED, Division
 from diffgbm.data.records import Records
 from diffgbm.data.splits import bags_by_rows
 from diffgbm.diffusion.sampler import Sampler
-from diffgbm.distributions import Distribution, PredictiveDistribution
+from diffgbm.distributions import Distribution
 from diffgbm.first_stage import FirstStageValues
 from diffgbm.fitting.atoms import AtomFit
 from diffgbm.fitting.model import FittedModel
@@ -98,14 +98,12 @@ def out_of_bag_distributions(model: FittedModel, training: Training, sampler: Sa
         alone = replace(model, bags=tuple(model.bags[b] for b in together))
         stage_values = training.stage_values[rows]
         points[rows] = alone.points(training.X[rows], sampler, OOB_POINTS, threads, stage_values=stage_values)
+    points = model.confined(points)
     if training.atom_fit is not None:
         points = _with_atoms(model, training, training.atom_fit, points, sampler, threads)
     points = points if training.copies is None else points[training.copies]
     rows = training.rows
-    distribution = model.distributions_of(points if len(rows) == len(points) else points[rows])
-    if model.atoms is None or not isinstance(distribution, PredictiveDistribution):
-        return distribution
-    return replace(distribution, support=model.atoms.support)
+    return model.distributions_of(points if len(rows) == len(points) else points[rows])
 
 
 def _with_atoms(
@@ -116,6 +114,6 @@ def _with_atoms(
     judged = training.judged
     others = np.setdiff1d(np.flatnonzero(judged), fit.rest)
     everywhere[fit.rest] = points[:, :, 0]
-    everywhere[others] = model.points(training.whole[others], sampler, OOB_POINTS, threads)[:, :, 0]
+    everywhere[others] = model.confined(model.points(training.whole[others], sampler, OOB_POINTS, threads))[:, :, 0]
     everywhere[judged] = fit.atoms.mixed(everywhere[judged], fit.out_of_fold[judged])
     return everywhere[:, :, None]

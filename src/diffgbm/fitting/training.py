@@ -15,6 +15,7 @@ from diffgbm.data.records import REPEATS
 from diffgbm.data.splits import Split, bag_splits
 from diffgbm.data.structure import Structure, check_groups
 from diffgbm.diffusion.recipe import Recipe, resolve
+from diffgbm.distributions.support import Support
 from diffgbm.engine.factory import Kind, Mix
 from diffgbm.first_stage import FirstStageValues, Plan, Task, fit_first_stage, n_fits, plan_first_stage
 from diffgbm.first_stage.cross_fitting import with_values
@@ -23,6 +24,7 @@ from diffgbm.fitting.atoms import AtomFit, atom_values, fit_atoms
 from diffgbm.fitting.bags import ORDERED, Bag, Tick, train_bag
 from diffgbm.fitting.constraints import check_constraints
 from diffgbm.fitting.fit_progress import FitProgress
+from diffgbm.fitting.limits import check_support, table_support, wanted_atoms
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.noise_table import NoiseTable
 from diffgbm.fitting.out_of_bag import Training
@@ -43,12 +45,13 @@ def fit_model(
 ) -> tuple[FittedModel, Training]:
     """Fit everything; ``params`` are the estimator's arguments, ``owner`` its name for messages."""
     check_arguments(params)
+    support = table_support(params["support"], params["discrete"], X, y)
     table = read_table(
         X, y, cat_idx, sample_weight, owner, params["repeats"], groups, time, n_threads(params["n_jobs"])
     )
     if table.repetition.kind == "groups":
         _check_folds(params, table.structure)
-    return fit_table(params, table)
+    return fit_table(params, table, support)
 
 
 def _check_folds(params: Mapping[str, Any], structure: Structure) -> None:
@@ -62,14 +65,17 @@ def _check_folds(params: Mapping[str, Any], structure: Structure) -> None:
         check_groups(structure.labels, 2, "early_stopping_rounds")
 
 
-def fit_table(params: Mapping[str, Any], whole: TrainingTable) -> tuple[FittedModel, Training]:
-    """Fit a table that was read; ``params`` are the estimator's arguments."""
+def fit_table(
+    params: Mapping[str, Any], whole: TrainingTable, support: Support | None = None
+) -> tuple[FittedModel, Training]:
+    """Fit a table that was read; ``params`` are the estimator's arguments, ``support`` what they mean for it."""
     recipe = resolve(params)
     check_constraints(params, whole.X.shape[1], whole.features.categorical)
     # a child of its own for each purpose: those of the first five do not depend on how many follow
     *seeds, atom_seed = np.random.SeedSequence(params["seed"]).spawn(6)
     threads = n_threads(params["n_jobs"])
-    atom_fit = fitted_atoms(whole, params["atoms"], seed_integer(atom_seed), threads)
+    atoms = wanted_atoms(params["atoms"], params["support"], support, whole.observed[:, 0])
+    atom_fit = fitted_atoms(whole, atoms, seed_integer(atom_seed), threads)
     table = whole if atom_fit is None else whole.continuous(atom_fit.rest)
     plan = plan_first_stage(params["residualize"], params["first_stage_features"], params["extra_residualizer_params"])
     task = Task(
@@ -114,6 +120,7 @@ def fit_table(params: Mapping[str, Any], whole: TrainingTable) -> tuple[FittedMo
         params["n_jobs"],
         None if atom_fit is None else atom_fit.atoms,
         whole.reference,
+        support,
     )
     held_out = tuple(bag.held_out for bag in bags)
     training = Training(
@@ -270,6 +277,9 @@ def check_arguments(params: Mapping[str, Any]) -> None:
         if not isinstance(value, (int, float, np.integer, np.floating)) or not 0.0 < value <= most:
             raise ValueError(f"{name} must be a number > 0{' and <= 1' if most == 1.0 else ''}; got {value!r}.")
     check_atoms(params["atoms"])
+    check_support(params["support"])
+    if not isinstance(params["discrete"], (bool, np.bool_)):
+        raise ValueError(f"discrete must be True or False; got {params['discrete']!r}.")
     if params["seed"] is not None:
         check_count("seed", params["seed"], 0)
     if params["early_stopping_rounds"] is not None:

@@ -136,7 +136,7 @@ def read_table(
     response, standard = ResponseTable.learn(y, weights, len(matrix))
     raw = read_response(y)[1].reshape(standard.shape)
     observed, outliers = winsorised(raw, None if weights is None else weights > 0.0)
-    labels = _row_labels(X, y, len(matrix))
+    labels = row_labels(X, y, len(matrix))
     warn_of_outliers(raw, outliers, labels)
     moved = None if observed is raw else np.any(observed != raw, axis=1)
     n_given, counted = len(matrix), None
@@ -175,7 +175,7 @@ def _records(matrix: Array, observed: Array, repeats: str, given: GivenStructure
     return find_records(matrix, observed, repeats)
 
 
-def _row_labels(X: Any, y: Any, n: int) -> Any:
+def row_labels(X: Any, y: Any, n: int) -> Any:
     """Return the labels of the user's rows: those of ``y`` or ``X``, or positions."""
     known = [index for index in map(row_index, (nw.to_native(y, pass_through=True), X)) if index is not None]
     return np.asarray(known[0]) if known else np.arange(n)

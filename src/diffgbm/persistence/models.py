@@ -71,6 +71,7 @@ def write_model(model: FittedModel, writer: Writer) -> dict[str, Any]:
         "n_jobs": model.n_jobs,
         "atoms": _write_atoms(model.atoms, writer),
         "reference": writer.put(model.reference),
+        "support": write_support(model.support),
     }
 
 
@@ -96,7 +97,11 @@ def read_model(stored: Stored, reader: Reader) -> Part:
     if reference is not None and reference.takes != features.n_features:
         raise ValueError(f"reference rows must have {features.n_features} column(s)")
     rows = None if reference is None else reference.value
-    return Part(FittedModel(features, response, fitted, recipe, bags, mix, engine, stored["n_jobs"], atoms, rows))
+    support = read_support(stored)
+    if support is not None and not response.is_1d:
+        raise ValueError("a support needs one response")
+    parts = (features, response, fitted, recipe, bags, mix, engine, stored["n_jobs"], atoms, rows, support)
+    return Part(FittedModel(*parts))
 
 
 def write_reference(reference: Reference, writer: Writer) -> dict[str, Any]:
@@ -186,6 +191,7 @@ def write_support(support: Support | None) -> dict[str, Any] | None:
     limits = {"low": support.low, "high": support.high}
     return {
         "atoms": support.atoms.tolist(),
+        "integers": support.integers,
         **{name: limit if np.isfinite(limit) else None for name, limit in limits.items()},
     }
 
@@ -200,7 +206,7 @@ def read_support(stored: Stored) -> Support | None:
     ends = -np.inf if low is None else low, np.inf if high is None else high
     if (np.diff(atoms) <= 0.0).any() or ends[0] > ends[1]:
         raise ValueError("the atoms and limits of a support must be increasing")
-    return Support(*ends, atoms)
+    return Support(*ends, atoms, of_type(support, "integers", bool) if "integers" in support else False)
 
 
 def write_correction(correction: Correction, writer: Writer) -> dict[str, Any]:
