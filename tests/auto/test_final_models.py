@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from diffgbm.auto import final_models
-from diffgbm.auto.candidates import candidates_of
+from diffgbm.auto.candidates import CLIMATOLOGY, candidates_of
+from diffgbm.auto.climatology import Climatology
 from diffgbm.auto.final_models import (
     POINTS,
     POOL_POINTS,
@@ -62,7 +63,8 @@ def test_without_time_there_is_one_bag_of_the_first_candidate(parts):
     assert pool.candidates == (candidates_of(TINY, trainer.problem.first_stages)[0],)
     assert [len(member.bags) for member in pool.members] == [1]
     assert len(pool.rows) == 60
-    assert [line.stage for line in leaderboard.lines] == ["bag 1", "final, weight 1.00"]
+    assert [line.stage for line in leaderboard.lines] == ["bag 1", "final, weight 1.00", "final, weight 0.00"]
+    assert leaderboard.lines[-1].candidate == CLIMATOLOGY
 
 
 def test_models_are_pooled_on_the_rows_that_all_of_them_predict():
@@ -99,8 +101,8 @@ def test_disagreement_by_hand():
 
     trainer = SimpleNamespace(problem=SimpleNamespace(seed=0, n_rows=2000), points=points)
 
-    def of(weights, *members, unit=3.0):
-        pool = SimpleNamespace(members=members, candidates=members, weights=np.array(weights))
+    def of(weights, *members, unit=3.0, climatology=None):
+        pool = SimpleNamespace(members=members, candidates=members, weights=np.array(weights), climatology=climatology)
         return disagreement(trainer, pool, unit)
 
     assert of([1.0], FakeMember((0.3, 0.3, 0.3), 2.0)) == pytest.approx(0.0, abs=1e-12)
@@ -109,6 +111,9 @@ def test_disagreement_by_hand():
     # means of the pool: 0 and 0.25; variances: 1 + 0 and 0.25 (1 + 1) + 0.75 - 0.25**2
     pool = of([0.25, 0.75], FakeMember((0.0, 1.0), 1.0), FakeMember((0.0, 0.0, 9.0), 1.0))
     assert pool == pytest.approx(0.125**2 / np.mean([1.0, 1.25 - 0.0625]))
+    # climatology widens the distributions of all bags: means 0 and 0.5, variances 0.5 (4 + 4) and the same + 0.25
+    half = of([0.5], FakeMember((0.0, 1.0), 2.0), climatology=Climatology(np.array([[-2.0], [2.0]]), 0.5))
+    assert half == pytest.approx(0.25**2 / np.mean([4.0, 4.25]))
     # the origin and the unit of the response do not matter
     assert of([1.0], FakeMember((1e9, 1e9 + 1.0), 2.0)) == pytest.approx(0.25 / 4.0)
     assert of([1.0], FakeMember((0.0, 1e200), 2e200), unit=1e200) == pytest.approx(0.25 / 4.0)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from diffgbm.auto.atoms import ResponseShape
-from diffgbm.auto.candidates import LARGE_PLAIN, Candidate
-from diffgbm.auto.leaderboard import Leaderboard
-from diffgbm.auto.summary import reference_crps, summary
+from diffgbm.auto.candidates import CLIMATOLOGY, LARGE_PLAIN, Candidate
+from diffgbm.auto.climatology import Climatology
+from diffgbm.auto.leaderboard import FINAL, Leaderboard
+from diffgbm.auto.summary import no_help, reference_crps, summary
 from diffgbm.data.division import Division
 from diffgbm.data.records import Records
 
@@ -22,14 +23,15 @@ def parts():
     for candidate in candidates:
         leaderboard.add(candidate, "bag 1", 0.5, 1.0, 10)
     member = SimpleNamespace(bags=(1, 2, 3))
-    pool = SimpleNamespace(members=(member, member), candidates=candidates, weights=np.array([0.6, 0.4]))
+    weights = np.array([0.6, 0.4])
+    pool = SimpleNamespace(members=(member, member), candidates=candidates, weights=weights, climatology=None)
     first = SimpleNamespace(response_names=("price",))
-    model = SimpleNamespace(shapes=(ResponseShape(),), correction=None, atoms=None, first=first)
+    model = SimpleNamespace(shapes=(ResponseShape(),), correction=None, atoms=None, first=first, is_climatology=False)
     return pool, model, leaderboard
 
 
 def test_the_first_sentence_says_how_good_it_is(parts):
-    assert summary(*parts, (0.25, 0.5), False, DISTINCT) == (
+    assert summary(*parts, (0.25, 0.5), False, DISTINCT, 100) == (
         "On rows that it was not trained on, the model predicts price 50% better than without any columns: its CRPS, "
         "the average error of a distribution, is 0.5 instead of 1. It mixes 2 of 2 candidates, each fitted 3 times to "
         "different rows: 60% flow matching of the residuals of stacked regressions; 40% diffusion of the response, "
@@ -43,13 +45,14 @@ def test_the_first_sentence_says_how_good_it_is(parts):
 )
 def test_columns_that_say_nothing_are_not_praised(parts, own, reference, amount):
     start = f"The columns say little about price: on rows that it was not trained on, the model predicts price {amount}"
-    assert summary(*parts, (own, reference), False, DISTINCT).startswith(start)
+    assert summary(*parts, (own, reference), False, DISTINCT, 100).startswith(start)
 
 
 def test_one_model(parts):
     _, model, leaderboard = parts
-    one = SimpleNamespace(members=(SimpleNamespace(bags=(1,)),), candidates=(LARGE_PLAIN,), weights=np.ones(1))
-    text = summary(one, model, leaderboard, (0.25, 0.5), False, DISTINCT)
+    member = SimpleNamespace(bags=(1,))
+    one = SimpleNamespace(members=(member,), candidates=(LARGE_PLAIN,), weights=np.ones(1), climatology=None)
+    text = summary(one, model, leaderboard, (0.25, 0.5), False, DISTINCT, 100)
     assert text.endswith("It is the best of 2 candidates, fitted once: diffusion of the response, large trees.")
 
 
@@ -60,15 +63,40 @@ def test_the_reference_is_the_crps_of_the_responses_themselves():
     assert reference_crps(y, np.array([0, 1]), np.array([1.0, 0.0, 1.0]), np.ones(1)) == pytest.approx(2.0 - 8.0 / 9.0)
 
 
+def test_few_rows_measure_nothing(parts):
+    assert "Only 3 rows measure this: do not rely on it." in summary(*parts, (0.25, 0.5), False, DISTINCT, 3)
+
+
+def test_a_part_of_climatology_is_named(parts):
+    pool, model, leaderboard = parts
+    pool.weights, pool.climatology = 0.7 * pool.weights, Climatology(np.zeros((1, 1)), 0.3)
+    text = summary(pool, model, leaderboard, (0.49, 0.5), False, DISTINCT, 100)
+    assert "with the training responses themselves: 42% flow matching" in text
+    assert text.endswith("30% climatology (the training responses, without any columns).")
+
+
+def test_climatology_alone_says_what_to_do(parts):
+    pool, model, leaderboard = parts
+    model.is_climatology, model.climatology = True, Climatology(np.arange(3.0)[:, None])
+    leaderboard.add(pool.candidates[0], f"{FINAL}0.00", 0.6, 0.0, 10)
+    leaderboard.add(CLIMATOLOGY, f"{FINAL}1.00", 0.5, 0.0, 10)
+    text = summary(pool, model, leaderboard, (0.5, 0.5), False, DISTINCT, 100)
+    assert text.startswith(no_help("price", True))
+    assert text.endswith("of climatology is 1, that of the best final model 1.2.")
+    model.climatology = Climatology(np.full((3, 1), 3.7))
+    text = summary(pool, model, leaderboard, (0.0, 0.0), False, DISTINCT, 100)
+    assert text.startswith("price is 3.7 in every training row")
+
+
 def test_what_was_done_to_the_pool(parts):
     pool, model, leaderboard = parts
     model.shapes, model.correction = (ResponseShape(low=0.0),), object()
     model.atoms = SimpleNamespace(values=np.array([0.0, 2.5]))
-    text = summary(pool, model, leaderboard, (0.25, 0.5), True, DISTINCT)
+    text = summary(pool, model, leaderboard, (0.25, 0.5), True, DISTINCT, 100)
     assert "Predictions are kept to at least 0. A classifier predicts how often price is exactly 0, 2.5. " in text
     assert "Intervals are recalibrated on such rows. The time limit cut the fit short: a larger one may" in text
 
 
 def test_repeated_rows_are_told(parts):
-    text = summary(*parts, (0.25, 0.5), False, Division(Records(np.array([0, 1, 0, 1]), "stacked", 4, 2)))
+    text = summary(*parts, (0.25, 0.5), False, Division(Records(np.array([0, 1, 0, 1]), "stacked", 4, 2)), 100)
     assert text.endswith("4 rows are 2 records. Copies of a record stay together in every split.")

@@ -164,7 +164,8 @@ def test_a_constant_response_is_predicted_exactly(n):
     )
     np.testing.assert_array_equal(model.sample(X, 4, seed=0), np.full((4, n), 0.1))
     np.testing.assert_allclose(model.predict(X), 0.1, rtol=1e-12)
-    assert "CRPS, the average error of a distribution, is" in model.explain()
+    assert "y is 0.1 in every training row" in model.explain()
+    assert list(model.weights_.values()) == [0.0, 1.0]
 
 
 def grades(n=240):

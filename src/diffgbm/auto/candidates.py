@@ -51,6 +51,8 @@ class Candidate:
     sampler: Sampler | None = None
 
     def __str__(self) -> str:
+        if self == CLIMATOLOGY:
+            return "climatology (the training responses, without any columns)"
         features = " and ".join(FEATURE_NAMES.get(name, f"the prediction of {name}") for name in self.features)
         parts = [
             f"{RECIPE_NAMES.get(self.recipe, self.recipe)} of {SUBTRACTED_NAMES.get(self.subtracted, self.subtracted)}",
@@ -78,6 +80,9 @@ class Candidate:
 
 LARGE_PLAIN = Candidate(NONE, (), "edm", "large")
 """A large noise model without first-stage models. On many rows it may be the best of all."""
+
+CLIMATOLOGY = Candidate(NONE, (), "climatology")
+"""The training responses as the distribution of every row."""
 
 
 def candidates_of(preset: Preset, first_stages: FirstStages) -> list[Candidate]:

@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from diffgbm._util.types import Array, Rows
-from diffgbm.auto.candidates import Candidate
+from diffgbm.auto.budget import BUDGET
+from diffgbm.auto.candidates import CLIMATOLOGY, Candidate
+from diffgbm.auto.climatology import Climatology, out_of_bag_points
+from diffgbm.auto.climatology_choice import climatology_weight
 from diffgbm.auto.leaderboard import FINAL
 from diffgbm.auto.pool import mixture_points, pool_weights
 from diffgbm.auto.presets import Preset
@@ -18,6 +21,7 @@ from diffgbm.auto.scorer import Scorer
 from diffgbm.auto.trainer import Trainer
 from diffgbm.data.splits import Split, bag_splits, bags_by_rows, subsample
 from diffgbm.fitting.model import FittedModel
+from diffgbm.fitting.training import TrainingTable
 
 POINTS = 89
 """Points of an out-of-bag distribution."""
@@ -68,7 +72,7 @@ class Pool:
     Attributes
     ----------
     members : tuple of FittedModel
-        Models of positive weight.
+        Models of positive weight; the best model, without weight, where climatology is everything.
     candidates : tuple of Candidate
         What they are.
     weights : ndarray of shape (k,)
@@ -77,6 +81,10 @@ class Pool:
         Sorted points of the pool's out-of-bag distributions.
     rows : ndarray of int
         The rows that these are predictions of.
+    splits : tuple of (ndarray of int, ndarray of int)
+        The training rows and the held-out rows of these predictions; the latter are ``rows``.
+    climatology : Climatology or None
+        The training responses, if they have a weight.
     """
 
     members: tuple[FittedModel, ...]
@@ -84,6 +92,8 @@ class Pool:
     weights: Array
     points: Array
     rows: Rows
+    splits: tuple[Split, ...] = ()
+    climatology: Climatology | None = None
 
 
 def repeats_for(noisy_rows: int, n_rows: int) -> int:
@@ -144,8 +154,49 @@ def train_final_models(
         if b == deciding:
             models = with_better_samplers(trainer, scorer, models, splits, progress)
     pool = pooled(scorer, models, splits)
+    # weights are written as climatology leaves them
+    pool, score = with_climatology(scorer, pool, problem.table)
     _record_weights(scorer, models, pool, progress)
+    share = 0.0 if pool.climatology is None else pool.climatology.weight
+    progress.leaderboard.add(CLIMATOLOGY, f"{FINAL}{share:.2f}", score, 0.0, len(pool.rows))
     return pool
+
+
+def with_climatology(scorer: Scorer, pool: Pool, table: TrainingTable) -> tuple[Pool, float]:
+    """Give climatology its weight in a pool; return the pool with climatology's out-of-bag CRPS.
+
+    Each held-out row is compared with the responses of its bag's training rows. Where climatology has no weight the
+    pool stays as it is.
+    """
+    climatology = out_of_bag_points(table.observed, table.weights, pool.splits, POINTS)
+    score = scorer.score(climatology, pool.rows)
+    models = mixture_points([pool.points], np.ones(1), POINTS)
+    weight = climatology_weight(scorer, models, climatology, pool.rows)
+    if weight == 0.0:
+        return pool, score
+    if weight == 1.0:
+        points = out_of_bag_points(table.observed, table.weights, pool.splits, POOL_POINTS)
+        return replace(climatology_alone(pool, table), points=points), score
+    both = np.array([1.0 - weight, weight])
+    mixed = replace(
+        pool,
+        weights=(1.0 - weight) * pool.weights,
+        points=mixture_points([pool.points, climatology], both, POOL_POINTS),
+        climatology=Climatology.of(table.observed, table.weights, weight),
+    )
+    return mixed, score
+
+
+def climatology_alone(pool: Pool, table: TrainingTable) -> Pool:
+    """Return a pool that is the climatology of a table; its best model stays, without weight."""
+    best = int(np.argmax(pool.weights))
+    return replace(
+        pool,
+        members=pool.members[best : best + 1],
+        candidates=pool.candidates[best : best + 1],
+        weights=np.zeros(1),
+        climatology=Climatology.of(table.observed, table.weights),
+    )
 
 
 def _with_bags(
@@ -248,6 +299,7 @@ def pooled(scorer: Scorer, models: Sequence[FinalModel], splits: Splits) -> Pool
         weights=weights[kept],
         points=mixture_points([distributions[i] for i in kept], weights[kept], n_points),
         rows=rows,
+        splits=tuple(splits[bags[0]] for bags in together),
     )
 
 
@@ -291,6 +343,7 @@ def disagreement(trainer: Trainer, pool: Pool, unit: float) -> float:
         Standard deviation of the response.
     """
     n_bags = min(len(member.bags) for member in pool.members)
+    climatology = pool.climatology
     rows, _ = subsample(trainer.problem.n_rows, DISAGREEMENT_ROWS, trainer.problem.seed)
     centre: Array | None = None
     moments = np.zeros((2, n_bags, len(rows)))
@@ -301,6 +354,9 @@ def disagreement(trainer: Trainer, pool: Pool, unit: float) -> float:
             centre = points.mean(axis=1, keepdims=True) if centre is None else centre
             points -= centre
             moments[:, b] += weight * np.array([points.mean(axis=1), np.mean(points**2, axis=1)])
+    if climatology is not None and centre is not None:
+        values = climatology.values[:, 0] / unit - centre
+        moments += climatology.weight * np.array([values.mean(axis=1), np.mean(values**2, axis=1)])[:, None]
     mean, square = moments
     within = np.maximum((square - mean**2).mean(axis=0), np.finfo(float).tiny)
     # the unbiased variance of B means, times 1 - 1/B

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from diffgbm._util.errors import warn
 from diffgbm._util.parallel import one_blas_thread
 from diffgbm._util.progress import StatusLine
 from diffgbm._util.types import Array, Rows
@@ -15,20 +16,21 @@ from diffgbm.auto.acceptance import accepted_correction, accepted_shapes
 from diffgbm.auto.atom_choice import accepted_atoms
 from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.budget import BUDGET, Clock
-from diffgbm.auto.candidates import Candidate
-from diffgbm.auto.final_models import Pool, disagreement, train_final_models
+from diffgbm.auto.candidates import CLIMATOLOGY, Candidate
+from diffgbm.auto.climatology import out_of_bag_crps, out_of_bag_points
+from diffgbm.auto.final_models import POOL_POINTS, Pool, climatology_alone, disagreement, train_final_models
 from diffgbm.auto.first_stages import FirstStages, fit_first_stages, repeats_for
 from diffgbm.auto.leaderboard import Leaderboard
 from diffgbm.auto.pooled_model import PooledModel
-from diffgbm.auto.presets import Preset
+from diffgbm.auto.presets import Preset, least_work
 from diffgbm.auto.problem import Problem
 from diffgbm.auto.progress import Progress
 from diffgbm.auto.recalibration import Correction, adjusted_observations
 from diffgbm.auto.scorer import Scorer
 from diffgbm.auto.search import search
-from diffgbm.auto.summary import reference_crps, summary
+from diffgbm.auto.summary import NOTHING, no_help, summary
 from diffgbm.auto.trainer import Trainer
-from diffgbm.data.splits import reserve, subsample
+from diffgbm.data.splits import Split, k_folds, reserve, subsample
 from diffgbm.data.structure import INDEPENDENT, Structure
 from diffgbm.distributions import Distribution, PredictiveDistribution
 from diffgbm.first_stage import FirstStageValues, Task
@@ -112,7 +114,9 @@ def fit_automatically(
     with clock.stopped():  # the first fit on a machine is as good as the second
         warmup(joint=everything.y.shape[1] > 1)
     number = int(np.random.SeedSequence(seed).generate_state(1)[0] >> 1)
-    atom_fit = _atoms(everything, number, n_jobs, clock) if discrete == "auto" else None
+    constant = bool(np.all(np.ptp(everything.observed, axis=0) == 0.0))
+    preset = least_work(preset) if constant else preset
+    atom_fit = _atoms(everything, number, n_jobs, clock) if discrete == "auto" and not constant else None
     rest = np.arange(len(everything.y)) if atom_fit is None else atom_fit.rest
     whole = everything if atom_fit is None else everything.continuous(rest)
     rows, held_out = divided(len(whole.y), number, recalibrate and whole.response.is_1d, whole.structure)
@@ -135,17 +139,43 @@ def fit_automatically(
         losses = out_of_bag.crps(observed)
         crps = float(np.average(losses, weights=None if weights is None else weights[out_of_bag_rows]))
         crps /= leaderboard.unit
-    reference = reference_crps(everything.observed, out_of_bag_rows, everything.weights, scorer.units)
+    folds = k_folds(len(everything.y), min(FOLDS, len(everything.y)), number, everything.structure)
+    reference = _reference(everything, folds, out_of_bag_rows, scorer.units)
+    if constant or crps > reference:
+        pool = climatology_alone(pool, everything)
+        shapes = tuple(ResponseShape.of(column) for column in everything.observed.T)
+        model = PooledModel(pool.members, pool.weights, None, shapes, None, pool.climatology)
+        out_of_bag = model.distributions_of(_climatology_points(everything, folds, out_of_bag_rows))
+        leaderboard.give_all_weight(CLIMATOLOGY)
+        crps = reference
+    if crps > (1.0 - NOTHING) * reference and not constant:
+        warn(no_help(" and ".join(model.first.response_names), model.is_climatology), stacklevel=4)
     return AutomaticFit(
         pool=model,
-        candidates=pool.candidates,
+        candidates=pool.candidates if model.climatology is None else (*pool.candidates, CLIMATOLOGY),
         leaderboard=leaderboard.records(),
         out_of_bag=out_of_bag,
         rows=everything.sources[out_of_bag_rows],
         first_stage_errors=trainer.problem.first_stages.errors,
         cut_short=clock.cut,
-        summary=summary(pool, model, leaderboard, (crps, reference), clock.cut, everything.division),
+        summary=summary(
+            pool, model, leaderboard, (crps, reference), clock.cut, everything.division, len(out_of_bag_rows)
+        ),
     )
+
+
+def _reference(table: TrainingTable, folds: Sequence[Split], rows: Rows, units: Array) -> float:
+    """CRPS of climatology for ``rows``, from the responses of other folds, in ``units`` (d,); mean over responses."""
+    losses = np.mean(out_of_bag_crps(table.observed, table.weights, folds)[rows] / units, axis=1)
+    return float(np.average(losses, weights=None if table.weights is None else table.weights[rows]))
+
+
+def _climatology_points(table: TrainingTable, folds: Sequence[Split], rows: Rows) -> Array:
+    """Points (rows, POOL_POINTS, d) of climatology for ``rows``, from the responses of other folds."""
+    order = np.zeros(len(table.y), dtype=np.intp)
+    held_out = np.concatenate([held_out for _, held_out in folds])
+    order[held_out] = np.arange(len(held_out))
+    return out_of_bag_points(table.observed, table.weights, folds, POOL_POINTS)[order[rows]]
 
 
 def _atoms(table: TrainingTable, seed: int, n_jobs: int, clock: Clock) -> AtomFit | None:
@@ -262,9 +292,9 @@ def _finished(
         shapes = accepted_shapes(table.observed, y, pool.points, weights)
     else:
         shapes = tuple(ResponseShape.of(column) if discrete else ResponseShape() for column in table.observed.T)
-    model = PooledModel(pool.members, pool.weights, None, shapes)
+    model = PooledModel(pool.members, pool.weights, None, shapes, None, pool.climatology)
     points = np.sort(model.confined(pool.points.copy()), axis=1)
-    if holdout is None or not table.response.is_1d or clock.over():
+    if holdout is None or not table.response.is_1d or model.is_climatology or clock.over():
         return model, points
     if len(holdout.y):
         correction = _correction_by_holdout(model, holdout, trainer.problem)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from diffgbm.auto.candidates import Candidate
+from diffgbm.auto.candidates import CLIMATOLOGY, Candidate
 
 ROUND = "round"
 """First word of the stage of a score from the search."""
@@ -59,8 +59,8 @@ class Leaderboard:
 
     @property
     def n_candidates(self) -> int:
-        """How many candidates were tried; another size or sampler makes no other candidate."""
-        return len(self.rows())
+        """How many candidates were tried; another size or sampler makes no other candidate, climatology is none."""
+        return sum(line.candidate != CLIMATOLOGY for line in self.rows())
 
     @property
     def first_scores(self) -> dict[Candidate, float]:
@@ -70,6 +70,12 @@ class Leaderboard:
             if line.stage.startswith(ROUND):
                 scores.setdefault(line.candidate, line.relative_crps)
         return scores
+
+    def give_all_weight(self, candidate: Candidate) -> None:
+        """Give a final model all weight of the pool."""
+        for i, line in enumerate(self.lines):
+            if line.stage.startswith(FINAL):
+                self.lines[i] = replace(line, stage=f"{FINAL}{float(line.candidate == candidate):.2f}")
 
     def rows(self) -> list[Line]:
         """Return the last line of each candidate: final models by score, then those that were dropped, latest first.

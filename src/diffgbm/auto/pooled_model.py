@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
 from diffgbm.auto.atoms import ResponseShape
+from diffgbm.auto.climatology import Climatology
 from diffgbm.auto.pool import mixture_points, point_counts
 from diffgbm.auto.recalibration import Correction
 from diffgbm.distributions import Distribution, JointDistribution, PredictiveDistribution
@@ -31,15 +32,17 @@ class PooledModel:
     Attributes
     ----------
     members : tuple of FittedModel
-        Models of the same table.
+        Models of the same table, at least one.
     weights : ndarray of shape (k,)
-        Their weights.
+        Their weights: positive, or one zero where climatology is everything.
     correction : Correction or None
         Recalibrates the distributions.
     shapes : tuple of ResponseShape
         Values that each response is confined to.
     atoms : Atoms or None
         Atoms beside the continuous part, which everything else describes then.
+    climatology : Climatology or None
+        The training responses, if they have a weight; the weights of the members and its weight sum to one.
     """
 
     members: tuple[FittedModel, ...]
@@ -47,6 +50,17 @@ class PooledModel:
     correction: Correction | None
     shapes: tuple[ResponseShape, ...]
     atoms: Atoms | None = None
+    climatology: Climatology | None = None
+
+    @property
+    def shares(self) -> Array:
+        """Weights of the members and, last, of climatology if it has one."""
+        return self.weights if self.climatology is None else np.append(self.weights, self.climatology.weight)
+
+    @property
+    def is_climatology(self) -> bool:
+        """Whether every row has the training responses as its distribution."""
+        return self.climatology is not None and not self.weights.any() and self.atoms is None
 
     @property
     def first(self) -> FittedModel:
@@ -90,16 +104,21 @@ class PooledModel:
         The points of several responses belong together: each member computes its share of them.
         """
         memo: dict[int, Array] = {}
-        counts = point_counts(self.weights, n_points)
+        shares = self.shares
+        counts = point_counts(shares, n_points)
         distributions = []
-        for member, count in zip(self.members, counts.tolist(), strict=True):
+        for member, count in zip(self.members, counts[: len(self.members)].tolist(), strict=True):
+            if count == 0:  # with fewer points than members, the members of least weight have none
+                continue
             values = None if member.first_stage is None else member.first_stage.values(X, memo)
             computed = max(count, POINTS_OF_A_BAG * len(member.bags)) if self.first.n_responses == 1 else count
-            if count:  # with fewer points than members, the members of least weight have none
-                distributions.append(member.points(X, member.recipe.sampler, computed, threads, stage_values=values))
+            distributions.append(member.points(X, member.recipe.sampler, computed, threads, stage_values=values))
+        if self.climatology is not None and counts[-1]:
+            points = self.climatology.points(int(counts[-1]))
+            distributions.append(np.broadcast_to(points, (len(X), *points.shape)))
         if self.first.n_responses > 1:
             return np.concatenate(distributions, axis=1)
-        weights = self.weights[counts > 0]
+        weights = shares[counts > 0]
         in_order = [np.sort(distribution, axis=1) for distribution in distributions]
         return mixture_points(in_order, weights / weights.sum(), n_points)
 
@@ -121,16 +140,22 @@ class PooledModel:
         Samples are the ends of trajectories, moved to the nearest possible value. They are not recalibrated.
         """
         out = np.empty((n_samples, len(X), self.first.n_responses))
-        member_of = sample_members(self.weights, n_samples)
+        member_of = sample_members(self.shares, n_samples)
         for i, member in enumerate(self.members):
             samples = np.flatnonzero(member_of == i)
             if len(samples):
                 # each member has its stream of random numbers
-                stream = int(np.random.SeedSequence((key, i)).generate_state(1, np.uint64)[0])
-                draws = Draws(len(samples), stream, first_row)
+                draws = Draws(len(samples), _stream(key, i), first_row)
                 steps = member.recipe.steps(member.recipe.sampler)
                 member.integrate(X, steps, draws, threads, verbose, _receiver(out, samples))
+        if self.climatology is not None:
+            samples = np.flatnonzero(member_of == len(self.members))
+            out[samples] = self.climatology.sample(len(samples), len(X), _stream(key, len(self.members)), first_row)
         return np.swapaxes(self.confined(np.swapaxes(out, 0, 1)), 0, 1)
+
+
+def _stream(key: int, member: int) -> int:
+    return int(np.random.SeedSequence((key, member)).generate_state(1, np.uint64)[0])
 
 
 def _receiver(out: Array, samples: NDArray[np.intp]) -> Callable[[slice, Array], None]:

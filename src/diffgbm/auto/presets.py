@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -145,3 +145,21 @@ PRESETS: Mapping[str, Preset] = {
         large_plain=True,
     ),
 }
+
+
+def least_work(preset: Preset) -> Preset:
+    """Return a preset with one candidate and nothing to compare: a constant response needs no search."""
+    return replace(
+        preset,
+        first_stage_models=(),
+        first_stages=(("none", ()),),
+        recipes=preset.recipes[:1],
+        rounds=(),
+        sizes=preset.sizes[:1],
+        final_models=1,
+        bags=1,
+        noisy_rows=1,
+        small_factor=1,
+        large_plain=False,
+        samplers=False,
+    )

@@ -249,7 +249,7 @@ class AutoDiffGBM(DistributionalRegressor):
                 delattr(self, name)
 
     def _with_fit(self, result: AutomaticFit) -> AutoDiffGBM:
-        weights = dict(zip(map(str, result.candidates), result.pool.weights.tolist(), strict=True))
+        weights = dict(zip(map(str, result.candidates), result.pool.shares.tolist(), strict=True))
         self.oob_distribution_, self.oob_rows_ = result.out_of_bag, result.rows
         return self._with_pool(
             result.pool, result.leaderboard, weights, result.first_stage_errors, result.cut_short, result.summary
@@ -337,7 +337,7 @@ class AutoDiffGBM(DistributionalRegressor):
             estimator.leaderboard_, estimator.weights_, estimator.first_stage_errors_ = _frame(board), weights, errors
             estimator.cut_short_, estimator._summary = cut_short, summary
             return Part(estimator)
-        if list(weights.values()) != pool.value.weights.tolist():
+        if list(weights.values()) != pool.value.shares.tolist():
             raise ValueError("weights must be those of the pool")
         return Part(estimator._with_pool(pool.value, board, weights, errors, cut_short, summary))
 

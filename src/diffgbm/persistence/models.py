@@ -8,6 +8,7 @@ import numpy as np
 
 from diffgbm._util.types import Array
 from diffgbm.auto.atoms import ResponseShape
+from diffgbm.auto.climatology import MAX_POINTS, Climatology
 from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.recalibration import Correction
 from diffgbm.data.features import FeatureTable
@@ -136,6 +137,7 @@ def write_pool(pool: PooledModel, writer: Writer) -> dict[str, Any]:
             for s in pool.shapes
         ],
         "atoms": _write_atoms(pool.atoms, writer),
+        "climatology": None if pool.climatology is None else _write_climatology(pool.climatology, writer),
     }
 
 
@@ -143,14 +145,37 @@ def read_pool(stored: Stored, reader: Reader) -> Part:
     """Read a pool."""
     members = [reader.part(i, ("model",)).value for i in list_of(stored, "members", int)]
     weights = numbers(stored, "weights", len(members))
-    if not members or (weights <= 0.0).any() or abs(weights.sum() - 1.0) > 1e-9:
-        raise ValueError("a pool's weights must be positive and sum to one")
+    if not members:
+        raise ValueError("a pool needs a member")
     first: FittedModel = members[0]
+    climatology = _read_climatology(stored, reader, first.n_responses)
+    share = 0.0 if climatology is None else climatology.weight
+    # a model without weight stays beside climatology alone: it knows how the table is read
+    positive = (weights > 0.0).all() or (share == 1.0 and len(members) == 1 and weights[0] == 0.0)
+    if not positive or abs(weights.sum() + share - 1.0) > 1e-9:
+        raise ValueError("a pool's weights must be positive and sum to one")
     if any(member.features != first.features or not _same(member.response, first.response) for member in members):
         raise ValueError("the members of a pool must be models of the same table")
     shapes = tuple(map(_shape, list_of(stored, "shapes", dict, first.n_responses)))
     atoms = _read_atoms(stored, reader, first.response, first.features.width)
-    return Part(PooledModel(tuple(members), weights, read_correction(stored, reader), shapes, atoms))
+    return Part(PooledModel(tuple(members), weights, read_correction(stored, reader), shapes, atoms, climatology))
+
+
+def _write_climatology(climatology: Climatology, writer: Writer) -> dict[str, Any]:
+    return {"values": writer.array(climatology.values), "weight": climatology.weight}
+
+
+def _read_climatology(pool: Stored, reader: Reader, n_responses: int) -> Climatology | None:
+    if pool.get("climatology") is None:  # files that are older than it have none
+        return None
+    stored = mapping(pool, "climatology")
+    values: Array = reader.array(stored, "values", "<f8", (None, n_responses))
+    weight = number(stored, "weight")
+    if not 0 < len(values) <= MAX_POINTS or not np.isfinite(values).all() or (np.diff(values[:, 0]) < 0.0).any():
+        raise ValueError(f"climatology must hold 1 to {MAX_POINTS} finite responses, sorted by the first")
+    if not 0.0 < weight <= 1.0:
+        raise ValueError("the weight of climatology must be above 0 and at most 1")
+    return Climatology(values, weight)
 
 
 def _write_atoms(atoms: Atoms | None, writer: Writer) -> dict[str, Any] | None:
