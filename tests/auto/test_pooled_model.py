@@ -10,6 +10,7 @@ from scipy.stats import kstest
 
 from diffgbm import AutoDiffGBM
 from diffgbm.auto.atoms import ResponseShape
+from diffgbm.auto.climatology import Climatology
 from diffgbm.auto.pool import mixture_points, point_counts
 from diffgbm.auto.pooled_model import POINTS_OF_A_BAG, PooledModel, sample_members
 from diffgbm.auto.recalibration import Correction
@@ -245,3 +246,24 @@ def test_distributions_and_samples_do_not_depend_on_the_rows_beside_them(discret
     np.testing.assert_array_equal(model.sample(X[11:], 9, seed=5, first_row=11), whole[:, 11:])
     np.testing.assert_array_equal(model.predict_distribution(X[::-1]).values, distribution.values[::-1])
     np.testing.assert_array_equal(model.sample(X, 20, seed=5)[:9], whole)
+
+
+def test_climatology_takes_its_share_of_points_and_samples(members):
+    X, _ = toy(6, seed=1)
+    climatology = Climatology(np.array([[100.0], [200.0]]), 0.4)
+    pool = PooledModel(members[:1], np.array([0.6]), None, FREE, None, climatology)
+    values = pool.distribution(X, 50).values
+    assert (np.sum(values == 100.0, axis=1) == 10).all()
+    assert (np.sum(values == 200.0, axis=1) == 10).all()
+    samples = pool.sample(X, 100, 7, 0, 1, 0)
+    assert np.mean(samples >= 100.0) == pytest.approx(0.4, abs=0.02)
+    np.testing.assert_array_equal(samples[:, 4:], pool.sample(X[4:], 100, 7, 4, 1, 0))
+    assert not pool.is_climatology
+
+
+def test_a_pool_of_climatology_alone(members):
+    X, _ = toy(5, seed=1)
+    pool = PooledModel(members[:1], np.zeros(1), None, FREE, None, Climatology(np.array([[1.0], [3.0]])))
+    assert pool.is_climatology
+    np.testing.assert_array_equal(pool.distribution(X, 4).values, np.tile([1.0, 1.0, 3.0, 3.0], (5, 1)))
+    assert set(np.unique(pool.sample(X, 50, 7, 0, 1, 0))) == {1.0, 3.0}

@@ -7,6 +7,7 @@ import pytest
 
 from diffgbm import DiffGBM
 from diffgbm.auto.atoms import ResponseShape
+from diffgbm.auto.climatology import Climatology
 from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.pooled_uncertainty import pooled_uncertainty
 from diffgbm.auto.recalibration import RANKS, Correction
@@ -53,3 +54,11 @@ def test_points_stay_where_responses_can_be(pool: PooledModel, rows: np.ndarray)
     # no distribution on 0 and 1 has a larger variance
     assert np.all(found.total <= 0.25 + 0.01)
     assert found.aleatoric.mean() > pooled_uncertainty(pool, rows).aleatoric.mean()
+
+
+def test_climatology_alone_has_no_uncertainty_between_models(pool: PooledModel, rows: np.ndarray) -> None:
+    values = np.linspace(0.0, 1.0, 500)[:, None]
+    alone = replace(pool, members=pool.members[:1], weights=np.zeros(1), climatology=Climatology(values))
+    found = pooled_uncertainty(alone, rows)
+    np.testing.assert_allclose(found.aleatoric, 1.0 / 12.0, rtol=0.02)
+    np.testing.assert_allclose(found.epistemic, 0.0, atol=1e-12)

@@ -15,11 +15,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from diffgbm import AutoDiffGBM, DiffGBMWarning, JointDistribution, PredictiveDistribution
+from diffgbm import AutoDiffGBM, DiffGBMWarning, JointDistribution, PredictiveDistribution, load
 from diffgbm.auto import first_stages, fitting
 from diffgbm.auto.budget import Clock
 from diffgbm.auto.presets import PRESETS
 from diffgbm.metrics import crps_scorer
+from diffgbm.metrics.scores import climatology_crps
 from tests.auto.tiny_auto import LEAST, TINY, auto, small_trees  # noqa: F401
 from tests.conftest import toy
 
@@ -149,7 +150,8 @@ def test_few_rows_need_no_first_stage_and_no_warning(n):
 
 def test_two_rows_are_enough_and_one_is_not():
     X, y = toy(5)
-    with pytest.warns(DiffGBMWarning, match="2 rows and 3 columns: with fewer rows than columns"):
+    X = X[:, :1]
+    with pytest.warns(DiffGBMWarning, match="X has 2 rows, too few"):
         model = auto().fit(X[:2], y[:2])
     assert np.isfinite(model.predict(X)).all()
     with pytest.raises(ValueError, match="AutoDiffGBM needs at least 2 rows"):
@@ -159,13 +161,48 @@ def test_two_rows_are_enough_and_one_is_not():
 @pytest.mark.parametrize("n", [30, 120])
 def test_a_constant_response_is_predicted_exactly(n):
     X, _ = toy(n)
-    model = auto(replace(TINY, first_stage_models=("lightgbm", "ridge", "extra_trees", "gp_rbf"))).fit(
-        X, np.full(n, 0.1)
-    )
+    preset = replace(TINY, first_stage_models=("lightgbm", "ridge", "extra_trees", "gp_rbf"))
+    with pytest.warns(DiffGBMWarning, match=f"y is 0.1 in all {n} rows"):
+        model = auto(preset).fit(X, np.full(n, 0.1))
     np.testing.assert_array_equal(model.sample(X, 4, seed=0), np.full((4, n), 0.1))
     np.testing.assert_allclose(model.predict(X), 0.1, rtol=1e-12)
     assert "y is 0.1 in every training row" in model.explain()
     assert list(model.weights_.values()) == [0.0, 1.0]
+
+
+def useless(kind):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(150, 3))
+    y = {"normal": rng.normal(size=150), "exponential": rng.exponential(size=150), "a one": np.zeros(150)}[kind]
+    y[17] += kind == "a one"
+    return X, y
+
+
+@pytest.mark.parametrize("kind", ["normal", "exponential", "a one"])
+def test_no_model_is_worse_than_climatology(kind, tmp_path):
+    """Columns of noise: the training responses take the weight, and the user reads what to do."""
+    X, y = useless(kind)
+    with pytest.warns(DiffGBMWarning, match="do not help to predict y"):
+        model = auto().fit(X, y)
+    own = model.oob_distribution_.crps(y[model.oob_rows_]).mean()
+    others = np.array([climatology_crps(np.delete(y, i), y[[i]])[0] for i in model.oob_rows_])
+    # folds leave more than one row out
+    assert own <= 1.02 * others.mean()
+    assert model.weights_["climatology (the training responses, without any columns)"] > 0.0
+    assert "climatology" in model.explain()
+    model.save(tmp_path / "m.dgbm")
+    loaded = load(tmp_path / "m.dgbm")
+    np.testing.assert_array_equal(loaded.sample(X[:5], 20, seed=1), model.sample(X[:5], 20, seed=1))
+    np.testing.assert_array_equal(loaded.predict(X[:5]), model.predict(X[:5]))
+    assert loaded.weights_ == model.weights_
+
+
+def test_climatology_has_no_weight_on_ordinary_tables():
+    X, y = toy(300)
+    model = auto().fit(X, y)
+    assert model.pool_.climatology is None
+    lines = model.leaderboard_[model.leaderboard_["model"].str.startswith("climatology")]
+    assert lines["weight"].tolist() == [0.0]
 
 
 def grades(n=240):

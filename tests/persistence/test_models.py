@@ -8,7 +8,9 @@ import pytest
 
 from diffgbm import ModelFileError, load
 from diffgbm.auto.atoms import ResponseShape
+from diffgbm.auto.climatology import Climatology
 from diffgbm.auto.recalibration import Correction
+from diffgbm.data.features import FeatureTable
 from tests.persistence.altered_files import (
     position,
     refused,
@@ -75,11 +77,29 @@ def test_invalid_corrections_are_refused(auto, theta, iqr_quantiles, tmp_path):
         load(tmp_path / "m.dgbm")
 
 
+@pytest.mark.parametrize(
+    ("values", "weight"), [([[np.nan]], 0.4), ([[2.0], [1.0]], 0.4), ([[1.0]], 0.0), ([[1.0]], 0.3), ([[1.0]], 1.2)]
+)
+def test_invalid_climatology_is_refused(auto, values, weight, tmp_path):
+    def with_climatology(values, weight):
+        model = copy(auto)
+        climatology = Climatology(np.array(values), weight)
+        model.pool_ = replace(auto.pool_, weights=0.6 * auto.pool_.weights, climatology=climatology)
+        model.weights_ = dict(zip("abcdefgh", model.pool_.shares.tolist(), strict=False))
+        model.save(tmp_path / "m.dgbm")
+        return load(tmp_path / "m.dgbm")
+
+    loaded = with_climatology([[1.0], [2.0]], 0.4).pool_.climatology
+    np.testing.assert_array_equal(loaded.values, [[1.0], [2.0]])
+    with pytest.raises(ModelFileError):
+        with_climatology(values, weight)
+
+
 def test_members_of_different_tables_and_weights_that_do_not_sum_to_one_are_refused(tmp_path):
     auto = load(path_of("auto"))
     pool, path = auto.pool_, tmp_path / "altered.dgbm"
     first, second = pool.members
-    other = replace(second.features, levels=(None, None, (0.0, 1.0, 9.0)))
+    other = FeatureTable.plain(second.features.names, (None, None, (0.0, 1.0, 9.0)))
     scale = replace(second.response, scale=2.0 * second.response.scale)
     pools = {
         "models of the same table": replace(pool, members=(first, replace(second, features=other))),

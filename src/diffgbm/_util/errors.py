@@ -18,17 +18,21 @@ class DiffGBMWarning(UserWarning):
     """Warning about something you can change: data too small for an option, an engine that had to fall back."""
 
 
+class WeakFitWarning(DiffGBMWarning):
+    """Warning about a model that learned little or nothing: other columns or more rows would help."""
+
+
 _messages: ContextVar[list[str] | None] = ContextVar("messages", default=None)
 
 
-def warn(message: str, stacklevel: int = 1) -> None:
+def warn(message: str, stacklevel: int = 1, category: type[DiffGBMWarning] = DiffGBMWarning) -> None:
     """Give the user a ``DiffGBMWarning``, unless a block of ``kept_warnings`` keeps it.
 
     ``stacklevel`` counts as that of ``warnings.warn`` in the caller does.
     """
     kept = _messages.get()
     if kept is None:
-        warnings.warn(message, DiffGBMWarning, stacklevel=stacklevel + 1)
+        warnings.warn(message, category, stacklevel=stacklevel + 1)
     else:
         kept.append(message)
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from diffgbm._util.types import Array, Rows
-from diffgbm.auto.budget import BUDGET
 from diffgbm.auto.candidates import CLIMATOLOGY, Candidate
 from diffgbm.auto.climatology import Climatology, out_of_bag_points
 from diffgbm.auto.climatology_choice import climatology_weight
@@ -21,7 +20,7 @@ from diffgbm.auto.scorer import Scorer
 from diffgbm.auto.trainer import Trainer
 from diffgbm.data.splits import Split, bag_splits, bags_by_rows, subsample
 from diffgbm.fitting.model import FittedModel
-from diffgbm.fitting.training import TrainingTable
+from diffgbm.fitting.training_table import TrainingTable
 
 POINTS = 89
 """Points of an out-of-bag distribution."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm._util.errors import warn
+from diffgbm._util.errors import WeakFitWarning, warn
 from diffgbm._util.parallel import one_blas_thread
 from diffgbm._util.progress import StatusLine
 from diffgbm._util.types import Array, Rows
@@ -149,7 +149,11 @@ def fit_automatically(
         leaderboard.give_all_weight(CLIMATOLOGY)
         crps = reference
     if crps > (1.0 - NOTHING) * reference and not constant:
-        warn(no_help(" and ".join(model.first.response_names), model.is_climatology), stacklevel=4)
+        warn(
+            no_help(" and ".join(model.first.response_names), model.is_climatology),
+            stacklevel=4,
+            category=WeakFitWarning,
+        )
     return AutomaticFit(
         pool=model,
         candidates=pool.candidates if model.climatology is None else (*pool.candidates, CLIMATOLOGY),

@@ -24,13 +24,17 @@ def pooled_uncertainty(pool: PooledModel, X: Array, threads: int = 1) -> Uncerta
     distribution to another one, and the points of its submodels with it.
     """
     parts = [submodel_points(member, X, member.recipe.sampler, threads, FOLDS) for member in pool.members]
+    if pool.climatology is not None:
+        # one submodel: the training responses hardly depend on which rows are left out
+        everywhere = np.tile(pool.climatology.points(parts[0].points[0].shape[1]), (len(X), 1, 1))
+        parts.append(SubmodelPoints((everywhere,), np.mean([part.factor for part in parts], axis=0)))
     move = _correction(pool, X, threads)
     moved = []
     for part in parts:
         points = tuple(pool.confined(move(pool.confined(values))) for values in part.points)
         points = points if pool.atoms is None else with_atoms(points, pool.atoms, X)
         moved.append(SubmodelPoints(points, part.factor))
-    return uncertainty_of(moved, pool.weights, pool.first.response.is_1d)
+    return uncertainty_of(moved, pool.shares, pool.first.response.is_1d)
 
 
 class _Move:

@@ -30,6 +30,7 @@ from diffgbm.fitting.noise_table import NoiseTable
 from diffgbm.fitting.out_of_bag import Training
 from diffgbm.fitting.outliers import fitted_without_outliers
 from diffgbm.fitting.training_table import TrainingTable, read_table
+from diffgbm.fitting.weak_fits import warn_of_few_rounds, warn_of_first_stage
 
 
 @one_blas_thread()
@@ -51,7 +52,7 @@ def fit_model(
     )
     if table.repetition.kind == "groups":
         _check_folds(params, table.structure)
-    return fit_table(params, table, support)
+    return fit_table(params, table, support, warns=True)
 
 
 def _check_folds(params: Mapping[str, Any], structure: Structure) -> None:
@@ -66,9 +67,12 @@ def _check_folds(params: Mapping[str, Any], structure: Structure) -> None:
 
 
 def fit_table(
-    params: Mapping[str, Any], whole: TrainingTable, support: Support | None = None
+    params: Mapping[str, Any], whole: TrainingTable, support: Support | None = None, warns: bool = False
 ) -> tuple[FittedModel, Training]:
-    """Fit a table that was read; ``params`` are the estimator's arguments, ``support`` what they mean for it."""
+    """Fit a table that was read; ``params`` are the estimator's arguments, ``support`` what they mean for it.
+
+    ``warns`` reports a first stage or a noise model that learned nothing.
+    """
     recipe = resolve(params)
     check_constraints(params, whole.X.shape[1], whole.features.categorical)
     # a child of its own for each purpose: those of the first five do not depend on how many follow
@@ -101,7 +105,8 @@ def fit_table(
         )
         table = table.with_responses(cleaned, moved)
         subtracted = first_stage is not None and first_stage.location is not None
-        if atom_fit is not None and subtracted and not _helps(stage_values, table):
+        error = _relative_error(stage_values, table) if subtracted else 0.0
+        if atom_fit is not None and error >= 1.0:
             task = replace(task, y=table.y)
             first_stage, stage_values = fit_first_stage(task, replace(plan, subtracted=None, scaled=None))
         noise_table = NoiseTable.of(table.X, table.y, table.weights, table.features.categorical, stage_values)
@@ -122,6 +127,9 @@ def fit_table(
         whole.reference,
         support,
     )
+    if warns:
+        warn_of_first_stage(error if atom_fit is None else 0.0, stacklevel=6)
+        warn_of_few_rounds(model, params, np.ptp(table.y, axis=0) == 0.0, stacklevel=6)
     held_out = tuple(bag.held_out for bag in bags)
     training = Training(
         table.X,
@@ -137,8 +145,8 @@ def fit_table(
     return model, training
 
 
-def _helps(stage_values: FirstStageValues, table: TrainingTable) -> bool:
-    """Whether the location that is subtracted has a smaller out-of-fold squared error than the mean of the response.
+def _relative_error(stage_values: FirstStageValues, table: TrainingTable) -> float:
+    """Out-of-fold squared error of the location that is subtracted, over that of the mean of the response.
 
     Few rows may be left beside atoms. A mean that was fitted to noise then widens every distribution: 1.17 times the
     CRPS of the truth on 240 exponential rows, 1.05 times without it.
@@ -147,7 +155,8 @@ def _helps(stage_values: FirstStageValues, table: TrainingTable) -> bool:
     errors = table.y - stage_values.location
     rows = stage_values.known(np.arange(len(errors)))
     weights = None if table.weights is None else table.weights[rows]
-    return bool(np.average(errors[rows] ** 2 - spread[rows] ** 2, axis=0, weights=weights).sum() < 0.0)
+    error, variance = (np.average(part[rows] ** 2, axis=0, weights=weights).sum() for part in (errors, spread))
+    return float(error / variance) if variance > 0.0 else 1.0
 
 
 def fitted_atoms(

@@ -22,6 +22,7 @@ from diffgbm.data.structure import INDEPENDENT, GivenStructure, Structure, read_
 from diffgbm.data.weights import read_weights
 from diffgbm.fitting.level_encoding import encode_levels
 from diffgbm.fitting.outliers import warn_of_residuals
+from diffgbm.fitting.weak_fits import warn_of_table
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,7 @@ def read_table(
     parts = (features, response, matrix, standard, weights, observed, found, structure)
     table = TrainingTable(*parts, division=division, labels=labels, moved=moved)
     table = _without_copies(table) if found.are_copies else table
+    warn_of_table(table.observed, response.names, stacklevel=5)
     if len(table.X) < features.n_features:
         warn(
             f"X has {len(table.X):,} rows and {features.n_features:,} columns: with fewer rows than columns a model "

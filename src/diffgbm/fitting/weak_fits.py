@@ -1,0 +1,73 @@
+"""Warnings about fits that learned nothing: a constant response, a useless first stage, a noise model of few rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from diffgbm._util.errors import WeakFitWarning, warn
+from diffgbm._util.types import Array, Booleans
+from diffgbm.fitting.model import FittedModel
+
+FEW_ROWS = 5
+"""Fewer rows are too few for any model."""
+FEW_ROUNDS = 3
+"""A noise model that stops after so many boosting rounds, or fewer, learned next to nothing from X."""
+REMEDY = "AutoDiffGBM mixes such a model with the training responses, or replaces it by them."
+
+
+def warn_of_table(observed: Array, names: tuple[str, ...] | None, stacklevel: int) -> None:
+    """Warn of responses (n, d) that are constant, and of a handful of rows."""
+    for j, column in enumerate(observed.T):
+        if len(column) and np.all(column == column[0]):
+            name = names[j] if names is not None else "y" if observed.shape[1] == 1 else f"column {j} of y"
+            warn(
+                f"{name} is {column[0]:g} in all {len(column):,} rows: the model predicts this value for every row, "
+                "without any uncertainty. Check that this is the right column, and that the rows are not filtered "
+                "by it.",
+                stacklevel=stacklevel + 1,
+                category=WeakFitWarning,
+            )
+    if len(observed) < FEW_ROWS:
+        warn(
+            f"X has {len(observed)} rows, too few to learn from or to measure an error on: distributions will be "
+            "little more than the range of y. Collect more rows; a hundred make a start.",
+            stacklevel=stacklevel + 1,
+            category=WeakFitWarning,
+        )
+
+
+def warn_of_first_stage(ratio: float, stacklevel: int) -> None:
+    """Warn of a first stage whose squared error is ``ratio`` times that of the mean, if that is above one."""
+    if ratio <= 1.0:
+        return
+    warn(
+        f"The first stage predicts y worse than its mean does: on rows that it was not fitted to, its squared error is "
+        f"{ratio:.2f} times the variance. It was fitted to noise, which widens every distribution. Set "
+        f"residualize='off', and check that X and y belong together. {REMEDY}",
+        stacklevel=stacklevel + 1,
+        category=WeakFitWarning,
+    )
+
+
+def warn_of_few_rounds(model: FittedModel, params: Mapping[str, Any], constant: Booleans, stacklevel: int) -> None:
+    """Warn of noise models that early stopping ended after ``FEW_ROUNDS`` rounds in every bag.
+
+    ``constant`` (d,) says which responses are constant: they need no rounds.
+    """
+    if params["early_stopping_rounds"] is None or params["n_estimators"] <= FEW_ROUNDS:
+        return
+    rounds = np.reshape(model.n_iterations, (len(model.bags), -1)).max(axis=0)
+    few = np.flatnonzero((rounds <= FEW_ROUNDS) & ~constant)
+    if len(few) == 0:
+        return
+    names = " and ".join(model.response_names[j] for j in few)
+    warn(
+        f"The noise model of {names} stopped after {rounds[few].max()} boosting round(s): with more, held-out rows "
+        "were predicted worse. The shape of its distributions hardly depends on X. If it should, use more rows, or a "
+        f"smaller learning_rate. {REMEDY}",
+        stacklevel=stacklevel + 1,
+        category=WeakFitWarning,
+    )
