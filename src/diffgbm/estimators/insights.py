@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from diffgbm._util.errors import warn
+from diffgbm._util.docs import fill_docstring
+from diffgbm._util.errors import check_count, kept_warnings, warn
 from diffgbm._util.types import Array
+from diffgbm.data.features import EncodedTable, FeatureTable
 from diffgbm.data.frames import frame_like, series_like
-from diffgbm.data.novelty import novelty
+from diffgbm.data.novelty import novelty, table_numbers
+from diffgbm.data.numbers import as_frame
+from diffgbm.distributions import Distribution
 from diffgbm.distributions.uncertainty import Uncertainty, stacked
+from diffgbm.estimators.row_explanation import QUESTIONS, Of, explanation, question
 from diffgbm.fitting.model import FittedModel
+from diffgbm.fitting.shapley import Columns, background_size, shapley_values
 from diffgbm.fitting.submodels import is_single
 
 ROWS_AT_ONCE = 1024
@@ -33,6 +40,10 @@ class Insights(ABC):
     @abstractmethod
     def response_names(self) -> tuple[str, ...]:
         """Return the names of the responses."""
+
+    @abstractmethod
+    def _map_distributions(self, X: Any, function: Callable[[Distribution], Array]) -> Array:
+        """Apply a function to the distributions of each block and join the results along the rows."""
 
     def _uncertainty(self, X: Array) -> Uncertainty:
         """Decompose the uncertainty of encoded rows (n, p)."""
@@ -145,3 +156,86 @@ class Insights(ABC):
             )
         values = novelty(model.reference, X, model.features, type(self).__name__)
         return series_like(X, "novelty", np.asarray(values))
+
+    @fill_docstring(questions=QUESTIONS)
+    def explain_rows(
+        self, X: Any, of: Of = "mean", background: Any = None, level: float = 0.9, max_evals: int = 2000, seed: int = 0
+    ) -> Any:
+        """Say which columns make a prediction high or low, or a distribution wide: Shapley values of each row.
+
+        The values of a row add up to its prediction less the mean prediction of the background. A column that the
+        model does not use has the value 0. Columns that depend on each other share credit as if they did not: a mixture
+        of a row and a background row may be one that does not occur.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, p)
+            Rows to explain.
+        of : {questions} or callable, default="mean"
+            What is explained: a number of the predictive distribution, or a function of a distribution that returns
+            one number, or k, for each row.
+        background : array-like or frame of shape (b, p), optional
+            Rows that the prediction is compared with, such as training rows; by default the rows of ``X``. Some of them
+            are drawn, ``max_evals / 2p`` and at least 5.
+        level : float, default=0.9
+            Probability inside the interval of ``"width"``; the level of ``"quantile"``.
+        max_evals : int, default=2000
+            Predictions for each row, about. If they suffice for all sets of columns the values are exact for the
+            background that was drawn, else they average random orders of the columns and their reverses.
+        seed : int, default=0
+            Seed of the background rows and the orders.
+
+        Returns
+        -------
+        shap.Explanation, or RowExplanation without shap
+            ``values`` (n, p) and ``base_values`` (n,), with another axis for several responses or numbers; ``data``,
+            ``feature_names``. The plots of shap work on it.
+
+        References
+        ----------
+        Lundberg, S. M. and Lee, S.-I. (2017). A unified approach to interpreting model predictions. Advances in Neural
+        Information Processing Systems, 30.
+
+        Mitchell, R., Cooper, J., Frank, E. and Holmes, G. (2022). Sampling permutations for Shapley value estimation.
+        Journal of Machine Learning Research, 23(43), 1-46.
+        """
+        asked = question(of, level)
+        check_count("max_evals", max_evals, 1)
+        check_count("seed", seed, 0)
+        matrix = self.encode(X).astype(np.float64)
+        features, owner = self.fitted_models()[0].features, type(self).__name__
+        if background is None and len(matrix) < 2:
+            raise ValueError("background must be given to explain a single row: pass training rows, some hundreds.")
+        others = matrix if background is None else self.encode(background).astype(np.float64)
+        columns = Columns(features.starts, tuple(column.width for column in features.columns))
+        size = background_size(len(columns.used), len(others), max_evals)
+        others = others[np.sort(np.random.default_rng(seed).permutation(len(others))[:size])]
+
+        def function(rows: Array) -> Array:
+            with kept_warnings():
+                values = self._map_distributions(EncodedTable(features, rows), asked)
+            return values.reshape(len(rows), -1)
+
+        values, base = shapley_values(function, matrix, others, columns, max_evals, seed)
+        names = self.response_names()
+        several = values.shape[2] > 1
+        frame = as_frame(X)
+        numbers, _ = table_numbers(X, features, owner)
+        return explanation(
+            values=values if several else values[:, :, 0],
+            base_values=np.tile(base, (len(values), 1)) if several else np.full(len(values), base[0]),
+            data=numbers,
+            display_data=numbers if frame is None else _cells(frame, features),
+            feature_names=list(features.names or (f"column {j}" for j in range(features.n_features))),
+            output_names=list(names) if several and len(names) == values.shape[2] else None,
+        )
+
+
+def _cells(frame: Any, features: FeatureTable) -> Any:
+    """Return the cells of a frame (n, p) as they are, columns in the order of training."""
+    found = {str(name): frame.get_column(name).to_list() for name in frame.columns}
+    names = features.names or tuple(map(str, frame.columns))
+    cells = np.empty((len(frame), len(names)), dtype=object)
+    for j, name in enumerate(names):
+        cells[:, j] = found[name]
+    return cells
