@@ -84,6 +84,16 @@ def test_joint_responses_and_atoms() -> None:
     assert np.isfinite(inflated.predict_uncertainty(X).total).all()
 
 
+def test_submodels_keep_limits_and_whole_numbers() -> None:
+    X, y = table()
+    positive = DiffGBM.flow(n_bags=2, support=(0, None), **SMALL).fit(X, np.abs(y))
+    counts = DiffGBM.flow(n_bags=2, support=(0, None), discrete=True, **SMALL).fit(X, np.rint(np.abs(3.0 * y)))
+    for model in (positive, counts):
+        points = np.array(submodel_points(model.model_, X, model.sampler_with({})).points)
+        assert points.min() >= 0.0
+    np.testing.assert_array_equal(points, np.rint(points))
+
+
 def test_members_count_by_their_weights() -> None:
     X, y = table()
     model = DiffGBM.flow(n_bags=2, residualize_k_folds=2, **SMALL).fit(X, y)

@@ -74,8 +74,11 @@ def submodel_points(
     whole = np.maximum(between_bags + between_folds, np.finfo(np.float64).tiny)
     parts = folds if k_folds is None else min(folds, k_folds)
     factor = ((parts - 1) * between_folds + (bags - 1) * between_bags) / whole
+    points = tuple(map(model.confined, points))
     if model.atoms is not None:
         points = with_atoms(points, model.atoms, X)
+    if model.support is not None and model.support.integers:
+        points = tuple(np.clip(np.rint(part), model.support.low, model.support.high) for part in points)
     return SubmodelPoints(points, factor)
 
 
