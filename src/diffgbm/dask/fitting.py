@@ -62,6 +62,8 @@ def fit_on_cluster(
             f"{owner} has neither support nor discrete; got support={params['support']!r} and "
             f"discrete={params['discrete']!r}. Use DiffGBM, or clip its predictions."
         )
+    if params["monotone"]:
+        raise ValueError(f"{owner} has no monotone; got {params['monotone']!r}. Use DiffGBM.")
     client = the_client(client)
     threads = workers_of(client, workers)
     delayed = need("dask").delayed

@@ -76,6 +76,7 @@ class DiffGBMArguments(BaseEstimator):
         atoms: Any = None,
         support: Any = None,
         discrete: bool = False,
+        monotone: Mapping[Any, int] | None = None,
     ) -> None:
         self.n_repeats = n_repeats
         self.n_estimators = n_estimators
@@ -125,6 +126,7 @@ class DiffGBMArguments(BaseEstimator):
         self.atoms = atoms
         self.support = support
         self.discrete = discrete
+        self.monotone = monotone
 
     @classmethod
     @fill_docstring(recipes=NAMED)

@@ -142,6 +142,12 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
     discrete : bool, default=False
         The response is a whole number: so are quantiles and samples, and ``pmf`` gives probabilities. With ``support``
         zero the limit of counts is kept.
+    monotone : dict or None, default=None
+        Columns (names, or positions of an array) in which the response increases (1) or decreases (-1) if all others
+        stay the same. The guarantee: mean, median, every quantile and both ends of every interval do so, up to rounding,
+        for known values. The mean that is subtracted is constrained, and the noise model does not see the column, so
+        that the shape of the distribution, its width too, does not depend on it. Needs ``residualize="mean"``; not with
+        ``first_stage_features``, ``atoms``, ``support`` or ``discrete``.
     seed : int or None
         Seed of everything random in ``fit``.
     verbose : int, default=0
@@ -276,6 +282,8 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         params = self.get_params(deep=False)
         if hasattr(self.residualize_k_folds, "split"):  # a file holds no splitter
             params["residualize_k_folds"] = DEFAULTS["residualize_k_folds"]
+        if self.monotone is not None:  # positions of columns become text
+            params["monotone"] = {str(column): int(sign) for column, sign in self.monotone.items()}
         division = getattr(self, "division_", "")
         return {
             **write_arguments(params, writer),

@@ -59,6 +59,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "atoms": None,
         "support": None,
         "discrete": False,
+        "monotone": None,
     }
 )
 """Arguments by name, in the order of the signature."""

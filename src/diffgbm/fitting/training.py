@@ -22,7 +22,7 @@ from diffgbm.first_stage.cross_fitting import with_values
 from diffgbm.first_stage.lightgbm_mean import regression_params
 from diffgbm.fitting.atoms import AtomFit, atom_values, fit_atoms
 from diffgbm.fitting.bags import ORDERED, Bag, Tick, train_bag
-from diffgbm.fitting.constraints import check_constraints
+from diffgbm.fitting.constraints import check_constraints, check_monotone, with_monotone
 from diffgbm.fitting.fit_progress import FitProgress
 from diffgbm.fitting.limits import check_support, table_support, wanted_atoms
 from diffgbm.fitting.model import FittedModel
@@ -73,6 +73,7 @@ def fit_table(
 
     ``warns`` reports a first stage or a noise model that learned nothing.
     """
+    params = with_monotone(params, whole.features, len(whole.y))
     recipe = resolve(params)
     check_constraints(params, whole.X.shape[1], whole.features.categorical)
     # a child of its own for each purpose: those of the first five do not depend on how many follow
@@ -286,6 +287,7 @@ def check_arguments(params: Mapping[str, Any]) -> None:
         if not isinstance(value, (int, float, np.integer, np.floating)) or not 0.0 < value <= most:
             raise ValueError(f"{name} must be a number > 0{' and <= 1' if most == 1.0 else ''}; got {value!r}.")
     check_atoms(params["atoms"])
+    check_monotone(params["monotone"])
     check_support(params["support"])
     if not isinstance(params["discrete"], (bool, np.bool_)):
         raise ValueError(f"discrete must be True or False; got {params['discrete']!r}.")
