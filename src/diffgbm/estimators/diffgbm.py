@@ -144,8 +144,8 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         zero the limit of counts is kept.
     monotone : dict or None, default=None
         Columns (names, or positions of an array) in which the response increases (1) or decreases (-1) if all others
-        stay the same. The guarantee: mean, median, every quantile and both ends of every interval do so, up to rounding,
-        for known values. The mean that is subtracted is constrained, and the noise model does not see the column, so
+        stay the same. The guarantee: mean, median, every quantile and both ends of every interval do so, up to
+        rounding, for known values. The mean that is subtracted is constrained, and the noise model does not see the column, so
         that the shape of the distribution, its width too, does not depend on it. Needs ``residualize="mean"``; not with
         ``first_stage_features``, ``atoms``, ``support`` or ``discrete``.
     seed : int or None

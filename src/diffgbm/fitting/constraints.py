@@ -1,8 +1,8 @@
 """Monotone constraints: those of LightGBM, and ``monotone``, which keeps the whole distribution in order.
 
 With ``monotone={"size": 1}`` the mean that is subtracted increases in the column (LightGBM's constraint on each fold's
-model, so also on their average), and the noise model does not see the column. A change of the column then moves the whole
-predictive distribution and leaves its shape: mean, quantiles, intervals and samples with the same seed increase.
+model, so also on their average), and the noise model does not see the column. A change of the column then moves the
+whole predictive distribution and leaves its shape: mean, quantiles, intervals and samples with the same seed increase.
 """
 
 from __future__ import annotations
