@@ -96,7 +96,8 @@ def test_responses_that_are_never_negative_stay_so(smallest):
     y = np.append(rng.exponential(size=400) + max(smallest, 0.0), smallest)[:, None]
     points = y[:, None] + rng.normal(size=(401, 60, 1))
     (shape,) = accepted_shapes(y, y, points, None)
-    assert shape.low == (0.0 if smallest >= 0.0 else None)
+    assert (shape.limits is not None and shape.limits.low == 0.0) == (smallest >= 0.0)
+    assert shape.low is None
     assert shape.atoms is None
 
 

@@ -85,8 +85,20 @@ def test_supports_of_shapes():
 
 
 def test_responses_that_are_never_negative_have_the_limit_zero():
-    assert ResponseShape.sign_of(np.array([0.5, 2.0])) == ResponseShape(low=0.0)
+    positive = ResponseShape.sign_of(np.array([0.5, 2.0]))
+    assert (positive.low, positive.limits.low, str(positive)) == (None, 0.0, "at least 0")
+    zeros = ResponseShape.sign_of(np.append(np.zeros(2), np.linspace(1.0, 2.0, 50)))
+    assert (zeros.low, zeros.limits.low) == (0.0, 0.0)
     assert not ResponseShape.sign_of(np.array([-1e-9, 2.0]))
+
+
+def test_only_responses_that_pile_up_at_a_limit_have_probability_there():
+    points = np.random.default_rng(0).normal(1.0, 1.0, size=(4, 100))
+    positive, zeros = (ResponseShape.sign_of(y) for y in (np.ones(50), np.append(np.zeros(5), np.ones(50))))
+    inside, piled = positive.confined(points), zeros.confined(points)
+    assert inside.min() > 0.0
+    np.testing.assert_array_equal(piled, np.sort(np.maximum(points, 0.0), axis=1))
+    np.testing.assert_array_equal(positive(points), np.maximum(points, 0.0))
 
 
 @given(arrays(float, (3, 9), elements=st.floats(-5.0, 5.0)), arrays(float, 3, elements=st.floats(0.0, 5.0)))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from diffgbm import load
 from diffgbm.auto import fitting
 from diffgbm.auto.recalibration import Correction
 from tests.auto.tiny_auto import LEAST, TINY, auto, small_trees  # noqa: F401
@@ -89,6 +90,43 @@ def test_positive_responses_have_positive_predictions():
     assert (distribution.quantile([0.0, 0.001, 0.05]) >= 0.0).all()
     assert (model.sample(X, 20, seed=0) >= 0.0).all()
     assert "at least 0" in model.explain()
+    assert (distribution.pmf(0.0) == 0.0).all()  # no response is exactly zero
+    assert (model.sample(X, 20, seed=0) > 0.0).all()
+    assert (model.oob_distribution_.pmf(0.0) == 0.0).all()
+
+
+@pytest.mark.parametrize(("support", "low", "high"), [((0.1, 2.0), 0.1, 2.0), ((None, 2.0), -np.inf, 2.0)])
+def test_support_limits_predictions(support, low, high, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(300, 2))
+    y = np.clip(0.3 * rng.standard_normal(300) + 2.0 * X[:, 0], 0.1, 2.0)
+    model = auto(support=support).fit(X, y)
+    model.save(tmp_path / "m.diffgbm")
+    loaded = load(tmp_path / "m.diffgbm")
+    assert loaded.support == support
+    for each in (model, loaded):
+        distribution = each.predict_distribution(X)
+        assert distribution.quantile(0.0).min() >= low
+        assert distribution.quantile(1.0).max() <= high
+        assert each.sample(X, 20, seed=0).max() <= high
+    assert "at most 2" in model.explain()
+    with pytest.raises(ValueError, match=r"support=\(0\.5, None\): \d+ of 300 responses lie outside"):
+        auto(support=(0.5, None)).fit(X, y)
+    with pytest.raises(ValueError, match="support must be None, 'auto' or a pair"):
+        auto(support=(3, 1)).fit(X, y)
+
+
+def test_limits_of_nobody_and_counts_of_many_values():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(300, 2))
+    counts = rng.poisson(80.0 * X[:, 0]).astype(float)
+    assert auto(support=None).fit(X, counts + 0.5).pool_.shapes[0].limits is None
+    model = auto(discrete=True).fit(X, counts)
+    distribution = model.predict_distribution(X)
+    np.testing.assert_allclose(distribution.pmf(np.arange(300.0)[None]).sum(axis=1), 1.0)
+    samples = model.sample(X, 20, seed=0)
+    assert (samples == np.rint(samples)).all()
+    assert "whole numbers at least 0" in model.explain()
 
 
 def test_atoms_of_a_column_of_responses():

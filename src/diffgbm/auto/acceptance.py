@@ -61,7 +61,7 @@ def _accepted_shape(training: Array, y: Array, points: Array, weights: Array | N
     if not shape:  # nothing to test
         return ResponseShape.sign_of(training)
     free = np.sort(points, axis=1)
-    (crps, error), (after, error_after) = (crps_and_coverage(s(free), s) for s in (ResponseShape(), shape))
+    (crps, error), (after, error_after) = (crps_and_coverage(s.confined(free), s) for s in (ResponseShape(), shape))
     gain = 0.0 if shape.atoms is not None else MIN_GAIN
     if after <= (1.0 - gain) * crps and error_after <= error + MAX_COVERAGE_LOSS:
         return shape

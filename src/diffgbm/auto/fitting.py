@@ -33,9 +33,11 @@ from diffgbm.auto.trainer import Trainer
 from diffgbm.data.splits import Split, k_folds, reserve, subsample
 from diffgbm.data.structure import INDEPENDENT, Structure
 from diffgbm.distributions import Distribution, PredictiveDistribution
+from diffgbm.distributions.support import Support
 from diffgbm.first_stage import FirstStageValues, Task
 from diffgbm.first_stage.assembly import no_first_stage_values
 from diffgbm.fitting.atoms import AtomFit
+from diffgbm.fitting.limits import check_support, table_support
 from diffgbm.fitting.outliers import fitted_without_outliers
 from diffgbm.fitting.training import fitted_atoms
 from diffgbm.fitting.training_table import TrainingTable, read_table
@@ -107,9 +109,12 @@ def fit_automatically(
     owner: str,
     groups: Any = None,
     time: Any = None,
+    support: Any = "auto",
 ) -> AutomaticFit:
     """Fit a pooled model; the arguments are those of ``AutoDiffGBM``, ``owner`` is its name for messages."""
     clock = Clock(time_limit)
+    whole_numbers = isinstance(discrete, (bool, np.bool_)) and bool(discrete)
+    limits = None if check_support(support) is None else table_support(support, False, X, y)
     everything = read_table(X, y, cat_idx, sample_weight, owner, repeats, groups, time, n_jobs)
     with clock.stopped():  # the first fit on a machine is as good as the second
         warmup(joint=everything.y.shape[1] > 1)
@@ -129,7 +134,11 @@ def fit_automatically(
         pool = train_final_models(trainer, scorer, search(trainer, scorer, preset, progress), preset, progress)
         progress.report("testing calibration on unseen rows")
         holdout = whole.part(held_out) if recalibrate else None
-        model, points = _finished(trainer, scorer, pool, discrete, holdout, clock)
+        shapes = tuple(
+            _limited(shape, support, limits, column, whole_numbers)
+            for shape, column in zip(_shapes(trainer, scorer, pool, discrete), table.observed.T, strict=True)
+        )
+        model, points = _finished(trainer, scorer, pool, shapes, holdout, clock)
     crps = float(np.mean([scorer.score(points, pool.rows)]))
     out_of_bag, out_of_bag_rows = model.distributions_of(points), rest[rows[pool.rows]]
     if atom_fit is not None:
@@ -267,11 +276,42 @@ def _trainer(table: TrainingTable, preset: Preset, seed: int, n_jobs: int, progr
     return Trainer(Problem(table, first_stages, seed, n_jobs), lambda: progress.over(clock.training)), known
 
 
+def _shapes(trainer: Trainer, scorer: Scorer, pool: Pool, discrete: bool | str) -> tuple[ResponseShape, ...]:
+    """Return the shape of each response that the argument ``discrete`` asks for.
+
+    Shapes are found in the responses as the user passed them: if atoms differed in the last bit, probabilities would be
+    wrong.
+    """
+    observed = trainer.problem.table.observed
+    if discrete == "auto":
+        return accepted_shapes(observed, observed[pool.rows], pool.points, scorer.weights_of(pool.rows))
+    return tuple(ResponseShape.of(column) if discrete else ResponseShape() for column in observed.T)
+
+
+def _limited(
+    shape: ResponseShape, support: Any, limits: Support | None, y: Array, whole_numbers: bool
+) -> ResponseShape:
+    """Add what the argument ``support`` says to the shape of a response (n,): its ``limits``, or none of our own.
+
+    A response that is to be discrete and takes too many values for a list is a whole number.
+    """
+    if shape.atoms is not None:
+        return shape
+    if support is None:
+        shape = replace(shape, limits=None)
+    elif limits is not None:
+        shape = shape.within(limits, y)
+    if whole_numbers and (y == np.rint(y)).all():
+        least = Support(0.0) if support == "auto" and y.min() >= 0.0 else Support()
+        shape = replace(shape, limits=replace(shape.limits or least, integers=True))
+    return shape
+
+
 def _finished(
     trainer: Trainer,
     scorer: Scorer,
     pool: Pool,
-    discrete: bool | str,
+    shapes: tuple[ResponseShape, ...],
     holdout: TrainingTable | None,
     clock: Clock,
 ) -> tuple[PooledModel, Array]:
@@ -286,16 +326,11 @@ def _finished(
 
     Notes
     -----
-    Shapes are found in the responses as the user passed them: if atoms differed in the last bit, probabilities would be
-    wrong. The rows of ``holdout`` determine the correction, the out-of-bag distributions if it has no rows. Without
+    The rows of ``holdout`` determine the correction, the out-of-bag distributions if it has no rows. Without
     ``holdout`` there is none.
     """
     table = trainer.problem.table
-    y, weights = table.observed[pool.rows], scorer.weights_of(pool.rows)
-    if discrete == "auto":
-        shapes = accepted_shapes(table.observed, y, pool.points, weights)
-    else:
-        shapes = tuple(ResponseShape.of(column) if discrete else ResponseShape() for column in table.observed.T)
+    weights = scorer.weights_of(pool.rows)
     model = PooledModel(pool.members, pool.weights, None, shapes, None, pool.climatology)
     points = np.sort(model.confined(pool.points.copy()), axis=1)
     if holdout is None or not table.response.is_1d or model.is_climatology or clock.over():

@@ -83,7 +83,7 @@ class PooledModel:
             assert isinstance(distribution, PredictiveDistribution)
             distribution = self.correction(distribution)
             # the correction moves points between possible values: confine them again
-            distribution = replace(distribution, values=self.shapes[0](distribution.values))
+            distribution = replace(distribution, values=self.shapes[0].confined(distribution.values))
         if self.atoms is None:
             return distribution
         assert isinstance(distribution, PredictiveDistribution)
@@ -126,13 +126,16 @@ class PooledModel:
         """Move points (n, m, d) of distributions to possible values, in place."""
         for j, shape in enumerate(self.shapes):
             if shape:
-                points[:, :, j] = shape(points[:, :, j])
+                # points of several responses belong together: they keep their order
+                move = shape.confined if self.first.response.is_1d else shape
+                points[:, :, j] = move(points[:, :, j])
         return points
 
     @property
     def samples_distribution(self) -> bool:
-        """Whether samples are drawn from the distribution: trajectories have neither correction nor atoms."""
-        return self.correction is not None or self.atoms is not None
+        """Whether samples are drawn from the distribution: trajectories have no correction, atoms or limits."""
+        limited = self.first.response.is_1d and self.shapes[0].limits is not None
+        return limited or self.correction is not None or self.atoms is not None
 
     def sample(self, X: Array, n_samples: int, key: int, first_row: int, threads: int, verbose: int) -> Array:
         """Draw samples (n_samples, n, d); each sample belongs to one member, the same for all rows.

@@ -24,6 +24,7 @@ from diffgbm.cli.options import (
     RECIPES,
     coverage_levels,
     estimator_of,
+    limits_of,
     quantile_levels,
     seconds,
     settings,
@@ -46,6 +47,7 @@ from diffgbm.cli.parameters import (
     Jobs,
     Json,
     Keep,
+    Limits,
     ModelFile,
     Output,
     Quiet,
@@ -127,6 +129,7 @@ def fit(
     ] = None,
     groups: GroupColumn = None,
     time_column: TimeColumn = None,
+    support: Limits = None,
     drop: Drop = [],  # noqa: B006  # typer reads the default, nothing writes to it
     option: Set = [],  # noqa: B006
     seed: Seed = 0,
@@ -144,7 +147,7 @@ def fit(
     hide_warnings(quiet)
     check_folder(output, table)
     verbose = int(not quiet and not as_json)
-    model = estimator_of(recipe, preset, time_limit, option, seed=seed, jobs=jobs, verbose=verbose)
+    model = estimator_of(recipe, preset, time_limit, option, seed=seed, jobs=jobs, verbose=verbose, support=support)
     found = training_table(table, target, drop, options, groups, time_column)
     X, y = found.X, found.y
     print_reading(table, found.reading, target, not verbose)
@@ -174,6 +177,7 @@ def tune(
     ] = None,
     groups: GroupColumn = None,
     time_column: TimeColumn = None,
+    support: Limits = None,
     drop: Drop = [],  # noqa: B006
     option: Set = [],  # noqa: B006
     seed: Seed = 0,
@@ -191,7 +195,7 @@ def tune(
     hide_warnings(quiet)
     check_folder(output, table)
     need("optuna")
-    fixed = settings(option)
+    fixed = {**limits_of(support), **settings(option)}
     if trials is None and minutes is None:
         trials = DEFAULT_TRIALS
     search = DiffGBMCV(

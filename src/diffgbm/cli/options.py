@@ -14,6 +14,7 @@ from diffgbm.data.table_files import TableFileError
 from diffgbm.diffusion.recipe import NAMED
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.diffgbm import DiffGBM
+from diffgbm.fitting.limits import check_support
 
 RECIPES: dict[str, Callable[..., DiffGBM]] = {
     name.replace("_plus", "+"): partial(DiffGBM, **arguments) for name, arguments in NAMED.items()
@@ -58,6 +59,21 @@ def settings(options: Sequence[str], estimator: type[DiffGBM] | type[AutoDiffGBM
     return arguments
 
 
+def limits_of(values: tuple[str, str] | None) -> dict[str, Any]:
+    """Read the limits of --support as the argument ``support``: numbers, or none for an open end."""
+    if values is None:
+        return {}
+    try:
+        ends = tuple(None if text.lower() == "none" else float(text) for text in values)
+        check_support(ends)
+    except ValueError:
+        raise TableFileError(
+            "--support must be two numbers, the lower one first, or none for an open end, e.g. --support 0 none; "
+            f"got {' '.join(values)}."
+        ) from None
+    return {"support": ends}
+
+
 def seconds(option: str, value: float | None, unit: float = 1.0) -> float | None:
     """Return a positive number of units in seconds; ``None`` stays ``None``."""
     if value is None:
@@ -76,9 +92,10 @@ def estimator_of(
     seed: int,
     jobs: int,
     verbose: int,
+    support: tuple[str, str] | None = None,
 ) -> DiffGBM | AutoDiffGBM:
     """Return the estimator that ``fit`` trains: one recipe, or an automatic search within a time limit."""
-    common = {"seed": check_count("--seed", seed, 0), "n_jobs": jobs, "verbose": verbose}
+    common = {"seed": check_count("--seed", seed, 0), "n_jobs": jobs, "verbose": verbose, **limits_of(support)}
     limit = seconds("--time-limit", time_limit)
     if recipe is not None and (preset is not None or limit is not None):
         raise TableFileError("--recipe names a model; --preset and --time-limit search for one: use one or the other.")

@@ -39,6 +39,14 @@ TimeColumn = Annotated[
         metavar="COLUMN",
     ),
 ]
+Limits = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        "--support",
+        help="Limits of the target, e.g. 0 none: no prediction lies outside. 'none' is an open end.",
+        metavar="LOW HIGH",
+    ),
+]
 Interval = Annotated[
     list[float], typer.Option("--interval", help="Coverage of a central interval, e.g. .9; repeat for several.")
 ]

@@ -33,6 +33,7 @@ from diffgbm.estimators.preprocessing import (
     summary_of_folds,
     write_folds,
 )
+from diffgbm.fitting.limits import check_support
 from diffgbm.fitting.model import FittedModel
 from diffgbm.persistence.arguments import read_arguments, write_arguments
 from diffgbm.persistence.store import Part, Reader, Writer
@@ -63,8 +64,8 @@ class AutoDiffGBM(DistributionalRegressor):
     discrete : bool or "auto", default="auto"
         Restrict predictions to the values of a response that takes few, and to the limits at which it is censored:
         always (True), never (False), or if that helps on held-out rows ("auto"): values must not raise the CRPS,
-        limits must lower it, and neither may cost coverage, which is randomised at such values. With "auto" a
-        response that is never negative has no negative prediction.
+        limits must lower it, and neither may cost coverage, which is randomised at such values. With True, a response
+        of whole numbers that takes many values is predicted as whole numbers.
     recalibrate : bool, default=True
         Correct the distributions by their held-out PIT values, if that brings coverage closer to nominal without
         raising the CRPS.
@@ -77,6 +78,11 @@ class AutoDiffGBM(DistributionalRegressor):
         line for each stage where there is neither.
     repeats : {"auto", "together", "independent"}, default="auto"
         How rows that occur several times are treated, as in ``DiffGBM``; ``explain()`` says what was found.
+    support : "auto", (low, high) or None, default="auto"
+        Where the response can be; an end may be None, which is open: ``(0, None)`` for prices. No sample, quantile,
+        mean or interval lies outside. "auto" keeps predictions of a response that is never negative at zero or above
+        (with ``discrete="auto"``); None leaves that to you. Limits have a probability of their own only where
+        responses pile up. A pair is for one response.
     preprocess : transformer, optional
         Any transformer of scikit-learn's kind for raw rows: ``ColumnTransformer``, ``Pipeline``, ``TargetEncoder``. It
         is fitted inside folds: four models, each with its transformer, learn from three quarters of the rows, share the
@@ -127,6 +133,7 @@ class AutoDiffGBM(DistributionalRegressor):
         verbose: int = 0,
         repeats: str = "auto",
         preprocess: Any = None,
+        support: Any = "auto",
     ) -> None:
         self.time_limit = time_limit
         self.preset = preset
@@ -138,6 +145,7 @@ class AutoDiffGBM(DistributionalRegressor):
         self.verbose = verbose
         self.repeats = repeats
         self.preprocess = preprocess
+        self.support = support
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -183,6 +191,7 @@ class AutoDiffGBM(DistributionalRegressor):
             raise ValueError(f"time_limit must be a number of seconds > 0 or None; got {self.time_limit!r}.")
         if not (isinstance(self.discrete, (bool, np.bool_)) or self.discrete == "auto"):
             raise ValueError(f"discrete must be True, False or 'auto'; got {self.discrete!r}.")
+        check_support(self.support)
         if self.seed is not None:
             check_count("seed", self.seed, 0)
         if self.preprocess is not None:
@@ -205,6 +214,7 @@ class AutoDiffGBM(DistributionalRegressor):
             owner=type(self).__name__,
             groups=groups,
             time=time,
+            support=self.support,
         )
         return self._with_fit(result)
 

@@ -133,6 +133,7 @@ def write_pool(pool: PooledModel, writer: Writer) -> dict[str, Any]:
                 "atoms": None if s.atoms is None else s.atoms.tolist(),
                 "low": s.low,
                 "high": s.high,
+                "limits": write_support(s.limits),
             }
             for s in pool.shapes
         ],
@@ -266,7 +267,7 @@ def _shape(stored: Stored) -> ResponseShape:
     low, high = (None if stored[name] is None else number(stored, name) for name in ("low", "high"))
     if low is not None and high is not None and low > high:
         raise ValueError("low must not be above high")
-    return ResponseShape(atoms, low, high)
+    return ResponseShape(atoms, low, high, read_support({"support": stored.get("limits")}))
 
 
 def _same(a: ResponseTable, b: ResponseTable) -> bool:
