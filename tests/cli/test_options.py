@@ -10,6 +10,7 @@ from diffgbm.cli.options import (
     RECIPES,
     coverage_levels,
     estimator_of,
+    limits_of,
     quantile_levels,
     seconds,
     settings,
@@ -86,3 +87,15 @@ def test_a_preset_or_a_time_limit_makes_an_automatic_fit():
         estimator_of(None, "quick", None, [], **COMMON)
     with pytest.raises(ValueError, match="--seed must be an integer >= 0"):
         estimator_of(None, None, None, [], seed=-1, jobs=1, verbose=0)
+
+
+def test_limits_of_the_target():
+    assert limits_of(None) == {}
+    assert limits_of(("0", "none")) == {"support": (0.0, None)}
+    assert limits_of(("None", "1e3")) == {"support": (None, 1000.0)}
+    for wrong in (("2", "1"), ("a", "1"), ("nan", "1"), ("1", "1")):
+        with pytest.raises(TableFileError, match=r"--support must be two numbers.*got " + " ".join(wrong)):
+            limits_of(wrong)
+    model = estimator_of("flow", None, None, [], seed=0, jobs=1, verbose=0, support=("0", "none"))
+    assert model.support == (0.0, None)
+    assert estimator_of(None, None, None, [], seed=0, jobs=1, verbose=0).support == "auto"

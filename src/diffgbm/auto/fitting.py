@@ -152,7 +152,10 @@ def fit_automatically(
     reference = _reference(everything, folds, out_of_bag_rows, scorer.units)
     if constant or crps > reference:
         pool = climatology_alone(pool, everything)
-        shapes = tuple(ResponseShape.of(column) for column in everything.observed.T)
+        shapes = tuple(
+            _limited(ResponseShape.of(column), support, limits, column, whole_numbers)
+            for column in everything.observed.T
+        )
         model = PooledModel(pool.members, pool.weights, None, shapes, None, pool.climatology)
         out_of_bag = model.distributions_of(_climatology_points(everything, folds, out_of_bag_rows))
         leaderboard.give_all_weight(CLIMATOLOGY)
