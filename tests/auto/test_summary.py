@@ -9,7 +9,7 @@ from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.candidates import CLIMATOLOGY, LARGE_PLAIN, Candidate
 from diffgbm.auto.climatology import Climatology
 from diffgbm.auto.leaderboard import FINAL, Leaderboard
-from diffgbm.auto.summary import no_help, reference_crps, summary
+from diffgbm.auto.summary import no_help, quality, reference_crps, summary
 from diffgbm.data.division import Division
 from diffgbm.data.records import Records
 
@@ -100,3 +100,8 @@ def test_what_was_done_to_the_pool(parts):
 def test_repeated_rows_are_told(parts):
     text = summary(*parts, (0.25, 0.5), False, Division(Records(np.array([0, 1, 0, 1]), "stacked", 4, 2)), 100)
     assert text.endswith("4 rows are 2 records. Copies of a record stay together in every split.")
+
+
+def test_large_scores_are_written_out():
+    assert "is 52,860 instead of 99,930." in quality("price", (0.5286, 0.9993), 1e5)
+    assert "is 0.05286 instead of 0.09993." in quality("price", (0.5286, 0.9993), 0.1)

@@ -98,7 +98,8 @@ def _climatology(response: str, model: PooledModel, leaderboard: Leaderboard) ->
 def quality(response: str, crps: tuple[float, float], unit: float, n_rows: int = FEW_ROWS) -> str:
     """Say how much better than without any columns a model predicts; ``crps`` are in units of ``unit``."""
     own, reference = crps
-    numbers = f"its CRPS, the average error of a distribution, is {own * unit:.4g} instead of {reference * unit:.4g}."
+    scores = f"{_plain(own * unit)} instead of {_plain(reference * unit)}"
+    numbers = f"its CRPS, the average error of a distribution, is {scores}."
     numbers += f" Only {n_rows} rows measure this: do not rely on it." if n_rows < FEW_ROWS else ""
     skill = 1.0 - own / reference if reference > 0.0 else 0.0
     if skill < LITTLE:
@@ -109,6 +110,11 @@ def quality(response: str, crps: tuple[float, float], unit: float, n_rows: int =
     advice = " Add columns that matter, or more rows." if skill < LITTLE else ""
     where = f"{start} rows that it was not trained on"
     return f"{where}, the model predicts {response} {amount} without any columns: {numbers}{advice}"
+
+
+def _plain(value: float) -> str:
+    """Four digits; prices and counts in thousands are written out."""
+    return f"{value:,.0f}" if 1e4 <= value < 1e10 else f"{value:.4g}"
 
 
 def _choice(pool: Pool, n_candidates: int) -> str:
