@@ -9,8 +9,10 @@ from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.candidates import CLIMATOLOGY, LARGE_PLAIN, Candidate
 from diffgbm.auto.climatology import Climatology
 from diffgbm.auto.leaderboard import FINAL, Leaderboard
+from diffgbm.auto.screening import SCREENED
 from diffgbm.auto.summary import no_help, quality, reference_crps, summary
 from diffgbm.data.division import Division
+from diffgbm.data.kinds import Dropped, Number
 from diffgbm.data.records import Records
 
 DISTINCT = Division(Records(None, "distinct", 10, 10))
@@ -25,7 +27,7 @@ def parts():
     member = SimpleNamespace(bags=(1, 2, 3))
     weights = np.array([0.6, 0.4])
     pool = SimpleNamespace(members=(member, member), candidates=candidates, weights=weights, climatology=None)
-    first = SimpleNamespace(response_names=("price",))
+    first = SimpleNamespace(response_names=("price",), features=SimpleNamespace(columns=(Number(),)))
     model = SimpleNamespace(shapes=(ResponseShape(),), correction=None, atoms=None, first=first, is_climatology=False)
     return pool, model, leaderboard
 
@@ -95,6 +97,13 @@ def test_what_was_done_to_the_pool(parts):
     text = summary(pool, model, leaderboard, (0.25, 0.5), True, DISTINCT, 100)
     assert "Predictions are kept to at least 0. A classifier predicts how often price is exactly 0, 2.5. " in text
     assert "Intervals are recalibrated on such rows. The time limit cut the fit short: a larger one may" in text
+
+
+def test_screened_columns_are_counted(parts):
+    _, model, _ = parts
+    model.first.features.columns = (Number(), Dropped(f"{SCREENED}: useless"), Dropped("holds lists"))
+    text = summary(*parts, (0.25, 0.5), False, DISTINCT, 100)
+    assert "1 of 3 columns were screened out" in text
 
 
 def test_repeated_rows_are_told(parts):

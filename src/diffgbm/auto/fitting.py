@@ -27,6 +27,7 @@ from diffgbm.auto.problem import Problem
 from diffgbm.auto.progress import Progress
 from diffgbm.auto.recalibration import Correction, adjusted_observations
 from diffgbm.auto.scorer import Scorer
+from diffgbm.auto.screening import screened
 from diffgbm.auto.search import search
 from diffgbm.auto.summary import NOTHING, no_help, summary
 from diffgbm.auto.trainer import Trainer
@@ -120,6 +121,7 @@ def fit_automatically(
         warmup(joint=everything.y.shape[1] > 1)
     number = int(np.random.SeedSequence(seed).generate_state(1)[0] >> 1)
     constant = bool(np.all(np.ptp(everything.observed, axis=0) == 0.0))
+    everything = everything if constant else screened(everything, time_limit, number, n_jobs)
     preset = least_work(preset) if constant else preset
     atom_fit = _atoms(everything, number, n_jobs, clock) if discrete == "auto" and not constant else None
     rest = np.arange(len(everything.y)) if atom_fit is None else atom_fit.rest

@@ -9,7 +9,9 @@ from diffgbm.auto.candidates import CLIMATOLOGY
 from diffgbm.auto.final_models import Pool
 from diffgbm.auto.leaderboard import FINAL, Leaderboard
 from diffgbm.auto.pooled_model import PooledModel
+from diffgbm.auto.screening import SCREENED
 from diffgbm.data.division import Division
+from diffgbm.data.kinds import Dropped
 from diffgbm.metrics.scores import climatology_crps
 
 CUT_SHORT = "The time limit cut the fit short: a larger one may give a better model."
@@ -66,9 +68,21 @@ def summary(
             *sentences,
             *(["Intervals are recalibrated on such rows."] if model.correction is not None else []),
             *([CUT_SHORT] if cut else []),
+            *_screened(model),
             *([str(division)] if str(division) else []),
         ]
     )
+
+
+def _screened(model: PooledModel) -> list[str]:
+    columns = model.first.features.columns
+    dropped = sum(isinstance(column, Dropped) and column.reason.startswith(SCREENED) for column in columns)
+    if dropped == 0:
+        return []
+    return [
+        f"{dropped} of {len(columns)} columns were screened out, because they predict no better than chance and the "
+        "time limit is short for so many: schema_ lists them, and a longer limit uses all."
+    ]
 
 
 def no_help(response: str, alone: bool) -> str:

@@ -141,6 +141,8 @@ class FeatureTable:
             raise ValueError("This encoded table has other columns or categories than that of training.")
         matrix = np.zeros((len(X), self.width))
         for (old, new), before, after in zip(pairs, X.features.starts, self.starts, strict=True):
+            if isinstance(new, Dropped):
+                continue
             values = X.matrix[:, before : before + old.width]
             if isinstance(old, Category) and isinstance(new, LevelStatistics):
                 values = new.recoded(values[:, 0].astype(np.float64), old.levels)
@@ -297,7 +299,8 @@ def _is_pooled(column: Column) -> bool:
 
 
 def _is_recodable(old: Column, new: Column) -> bool:
-    return isinstance(old, Category) and isinstance(new, (LevelStatistics, FreeText))
+    recoded = isinstance(old, Category) and isinstance(new, (LevelStatistics, FreeText))
+    return recoded or isinstance(new, Dropped)
 
 
 def _check_size(frame: nw.DataFrame[Any], owner: str) -> None:
