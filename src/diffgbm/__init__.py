@@ -9,6 +9,7 @@ from diffgbm.distributions.joint import JointDistribution
 from diffgbm.distributions.newsvendor import Order, newsvendor
 from diffgbm.distributions.samples import Samples
 from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.distributions.uncertainty import Uncertainty
 from diffgbm.estimators.adaptive import AdaptiveConformal
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.conformal import ConformalDiffGBM
@@ -37,6 +38,7 @@ __all__ = [
     "Recipe",
     "Report",
     "Samples",
+    "Uncertainty",
     "__version__",
     "compare",
     "cross_val_distribution",

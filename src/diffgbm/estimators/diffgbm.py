@@ -145,9 +145,9 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
     monotone : dict or None, default=None
         Columns (names, or positions of an array) in which the response increases (1) or decreases (-1) if all others
         stay the same. The guarantee: mean, median, every quantile and both ends of every interval do so, up to
-        rounding, for known values. The mean that is subtracted is constrained, and the noise model does not see the column, so
-        that the shape of the distribution, its width too, does not depend on it. Needs ``residualize="mean"``; not with
-        ``first_stage_features``, ``atoms``, ``support`` or ``discrete``.
+        rounding, for known values. The mean that is subtracted is constrained, and the noise model does not see the
+        column, so that the shape of the distribution, its width too, does not depend on it. Needs
+        ``residualize="mean"``; not with ``first_stage_features``, ``atoms``, ``support`` or ``discrete``.
     seed : int or None
         Seed of everything random in ``fit``.
     verbose : int, default=0

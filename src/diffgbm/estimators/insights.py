@@ -22,8 +22,8 @@ from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.shapley import Columns, background_size, shapley_values
 from diffgbm.fitting.submodels import is_single
 
-ROWS_AT_ONCE = 1024
-"""Rows whose submodels are held at a time: 30 submodels of 89 points are 22 MB."""
+ROWS_AT_ONCE = 4096
+"""Rows whose submodels are held at a time: 30 submodels of 89 points are 88 MB."""
 
 
 class Insights(ABC):
@@ -90,15 +90,19 @@ class Insights(ABC):
 
         Efron, B. and Stein, C. (1981). The jackknife estimate of variance. The Annals of Statistics, 9(3), 586-596.
         """
-        matrix = self.encode(X)
-        self._check_submodels()
-        blocks = [self._uncertainty(matrix[i : i + ROWS_AT_ONCE]) for i in range(0, len(matrix), ROWS_AT_ONCE)]
-        result = stacked(blocks, axis=0)
+        result = self.uncertainty_parts(X)
         names, columns = self.response_names(), result.columns()
         if result.total.ndim == 2:
             columns = {f"{n}_{label}": v[:, j] for j, n in enumerate(names) for label, v in columns.items()}
         frame = frame_like(X, columns)
         return result if frame is None else frame
+
+    def uncertainty_parts(self, X: Any) -> Uncertainty:
+        """Return what ``predict_uncertainty`` returns, as a value also if ``X`` is a frame."""
+        matrix = self.encode(X)
+        self._check_submodels()
+        blocks = [self._uncertainty(matrix[i : i + ROWS_AT_ONCE]) for i in range(0, len(matrix), ROWS_AT_ONCE)]
+        return stacked(blocks, axis=0)
 
     def _check_submodels(self) -> None:
         """Raise if there is nothing to compare; warn of uncertainty that submodels cannot show."""
@@ -114,7 +118,7 @@ class Insights(ABC):
                 "predict_uncertainty: the parts of this model have learned from the same rows (a fit by time, or a "
                 "first-stage model such as 'gp' that has no folds). The epistemic part is too small: it shows the "
                 "randomness of training only.",
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def predict_novelty(self, X: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from diffgbm._util.types import Array
 from diffgbm._util.types import Rows as Positions
 from diffgbm.reporting.facts import ReportFacts, ResponseFacts
+from diffgbm.reporting.row_insights import RowInsights
 from diffgbm.reporting.shown import ShownRow, random_rows
 
 MOST_ROWS = 50_000
@@ -33,7 +34,7 @@ def script_data(facts: ReportFacts) -> str:
             "labels": None if labels is None else [labels[i] for i in rows],
             "drawn": (drawn + 1).tolist(),
             "columns": {str(f): _column(facts, f, drawn) for r in facts.responses for f in shown_features(r)},
-            "responses": [_response(response, rows) for response in facts.responses],
+            "responses": [_response(response, rows, facts.insights, j) for j, response in enumerate(facts.responses)],
         }
     )
 
@@ -71,7 +72,7 @@ def _column(facts: ReportFacts, feature: int, drawn: Positions) -> dict[str, Any
     return {"name": facts.rows.names[feature], "values": [facts.rows.text(int(i), feature) for i in drawn]}
 
 
-def _response(response: ResponseFacts, rows: Positions) -> dict[str, Any]:
+def _response(response: ResponseFacts, rows: Positions, insights: RowInsights, j: int) -> dict[str, Any]:
     scores = response.rows
     columns = {
         "observed": scores.y,
@@ -82,13 +83,18 @@ def _response(response: ResponseFacts, rows: Positions) -> dict[str, Any]:
         "crps": scores.values["crps"],
         "pit": scores.values["pit"],
     }
+    extra = {
+        "novelty": insights.novelty,
+        "epistemic": None if insights.share is None else insights.share[:, j],
+    }
+    known = {name: _or_nothing(values[rows]) for name, values in extra.items() if values is not None}
     edges, heights = response.background
     return {
         "name": response.name,
         "features": [str(f) for f in shown_features(response)],
         "range": _common_range(response),
         "climate": [[_round(a), _round(b), _round(f)] for a, b, f in zip(edges[:-1], edges[1:], heights, strict=True)],
-        "table": {name: _rounded(values[rows]) for name, values in columns.items()},
+        "table": {name: _rounded(values[rows]) for name, values in columns.items()} | known,
         "densities": {str(row.position + 1): _density(row) for row in response.shown},
     }
 
@@ -134,6 +140,11 @@ def _rounded(values: Array) -> list[float]:
     """Round numbers (k,), those that are nothing beside the largest to zero: a limit may be stored as 5e-324."""
     tiny = 1e-15 * float(np.abs(values).max())
     return [_round(v) for v in np.where(np.abs(values) <= tiny, 0.0, values)]
+
+
+def _or_nothing(values: Array) -> list[float | None]:
+    """Round numbers (k,); what is not known is null."""
+    return [None if np.isnan(value) else float(f"{value:.3g}") for value in values]
 
 
 def _round(value: float) -> float:

@@ -39,6 +39,7 @@ from diffgbm.reporting.baselines import (
 )
 from diffgbm.reporting.groups import Grouping, Intervals, by_feature, by_iqr
 from diffgbm.reporting.importance import Effect, Importance, effect_of, permutation_importance
+from diffgbm.reporting.row_insights import RowInsights, row_insights
 from diffgbm.reporting.rows import Rows
 from diffgbm.reporting.scores import MAIN, RowScores, score_rows
 from diffgbm.reporting.shown import ShownRow, named_rows, random_rows, rows_to_show, shown_rows
@@ -145,6 +146,7 @@ class ReportFacts:
     fit_seconds: float | None
     file_bytes: int | None
     limits: Limits
+    insights: RowInsights
 
 
 def gather(
@@ -186,6 +188,7 @@ def gather(
         fit_seconds=fit_seconds,
         file_bytes=file_bytes,
         limits=limits,
+        insights=row_insights(model, rows, limits.seed),
     )
 
 

@@ -207,6 +207,7 @@
     width: (t, i) => t.upper[i] - t.lower[i],
     observed: (t, i) => t.observed[i],
     median: (t, i) => t.median[i],
+    novelty: (t, i) => (t.novelty ? -t.novelty[i] : 0),
   };
   // spreadsheets take a text that begins like this for a formula
   const csvText = (text) => {
@@ -249,6 +250,8 @@
         cell(line, "lower", format(t.lower[i]));
         cell(line, "upper", format(t.upper[i]));
         cell(line, "CRPS", format(t.crps[i], 3));
+        if (t.novelty) cell(line, "novelty", format(t.novelty[i], 2));
+        if (t.epistemic) cell(line, "epistemic", t.epistemic[i] === null ? "" : `${Math.round(100 * t.epistemic[i])}%`);
         return line;
       }));
       const whole = data.count.toLocaleString("en-US");
@@ -271,10 +274,11 @@
     };
     const download = () => {
       const names = ["observed", "mean", "median", "lower", "upper", "crps", "pit"];
-      const head = ["row", ...(data.labels ? ["label"] : []), "observed", "mean", "median", "lower_90", "upper_90", "crps", "pit", "inside_90"];
+      const extra = ["novelty", "epistemic"].filter((name) => t[name]);
+      const head = ["row", ...(data.labels ? ["label"] : []), "observed", "mean", "median", "lower_90", "upper_90", "crps", "pit", "inside_90", ...extra];
       const lines = found.map((i) => [
         rowNumber(i), ...(data.labels ? [csvText(data.labels[i])] : []), ...names.map((name) => t[name][i]),
-        FILTERS.outside(t, i) ? 0 : 1].join(","));
+        FILTERS.outside(t, i) ? 0 : 1, ...extra.map((name) => t[name][i] ?? "")].join(","));
       const blob = new Blob([[head.join(","), ...lines, ""].join("\r\n")], { type: "text/csv" });
       const link = document.createElement("a");
       link.href = URL.createObjectURL(blob);

@@ -233,7 +233,9 @@ def table_of_rows(facts: ReportFacts, response: ResponseFacts, key: str) -> str:
         f'<label>order <select data-role="order">{_options(ORDERS)}</select></label></fieldset>'
     )
     labels = ["label"] if facts.rows.labels is not None else []
-    head = ["row", *labels, "observed", "median", "lower", "upper", "CRPS"]
+    extra = ["novelty"] if facts.insights.novelty is not None else []
+    extra += ["epistemic"] if facts.insights.share is not None else []
+    head = ["row", *labels, "observed", "median", "lower", "upper", "CRPS", *extra]
     columns = "".join(f'<th scope="col"{" class=wrap" if name == "label" else ""}>{escape(name)}</th>' for name in head)
     caption = f"Observations, medians and {percent(MAIN, 0)} intervals"
     found = (
@@ -247,6 +249,8 @@ def table_of_rows(facts: ReportFacts, response: ResponseFacts, key: str) -> str:
         '<button type="button" class="download">Download CSV</button></div>'
     )
     intro = f"{which} are in this file. Select a row to see its density above. The download holds the rows found."
+    about = facts.insights.sentence(int(key))
+    intro = f"{intro} {about}" if about else intro
     scripted = "<noscript><p>A script in this file fills the table; scripts are switched off.</p></noscript>"
     body = f'{note(intro)}<div id="table-rows-{key}" data-size="{PAGE}">{controls}{found}{below}{scripted}</div>'
     return section(f"table-{key}", "All rows", body)
@@ -338,6 +342,7 @@ ORDERS = {
     "width": "width, largest first",
     "observed": "observed, largest first",
     "median": "median, largest first",
+    "novelty": "novelty, smallest p-value first",
 }
 """Orders of the table of rows."""
 
