@@ -144,7 +144,9 @@ class Insights(ABC):
         Notes
         -----
         A row is new by all its columns together, also by those that do not matter for the response. With many columns
-        one unusual value may go unnoticed, if it is within the range of the column.
+        one unusual value may go unnoticed: with 8 columns a value one range beyond the others was always found, with
+        385 it was not. The share of fresh rows below 0.05 varies by about a percentage point from table to table, as
+        the 512 rows that they are compared with are a sample too.
 
         References
         ----------
