@@ -71,6 +71,13 @@ def test_atoms_are_refused_before_anything_is_computed():
         DaskDiffGBM(atoms=[0.0]).fit(da.from_array(X, chunks=(20, 3)), da.from_array(y, chunks=20))
 
 
+@pytest.mark.parametrize("arguments", [{"support": (0, None)}, {"discrete": True}])
+def test_limits_and_counts_are_refused_before_anything_is_computed(arguments):
+    X, y = toy(60)
+    with pytest.raises(ValueError, match=r"DaskDiffGBM has neither support nor discrete; got .* Use DiffGBM"):
+        DaskDiffGBM(**arguments).fit(da.from_array(X, chunks=(20, 3)), da.from_array(y, chunks=20))
+
+
 @pytest.mark.parametrize("argument", ["groups", "time"])
 def test_groups_and_time_are_refused_with_a_remedy(argument):
     X, y = toy()

@@ -11,6 +11,7 @@ from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.climatology import Climatology
 from diffgbm.auto.recalibration import Correction
 from diffgbm.data.features import FeatureTable
+from diffgbm.distributions.support import Support
 from tests.persistence.altered_files import (
     position,
     refused,
@@ -40,6 +41,7 @@ def test_members_of_a_pool_still_share_their_first_stage_models(auto, tmp_path):
     [
         ResponseShape(np.arange(-1.0, 3.0)),
         ResponseShape(low=0.0),
+        ResponseShape(limits=Support(0.0, 9.0, integers=True)),
         ResponseShape(),
     ],
     ids=str,
@@ -140,6 +142,7 @@ WRONG = {
         ("pool:shapes.0", [{}, {"atoms": [2.0, 1.0], "low": None, "high": None}]),
         ("pool:shapes.0.atoms", [[1.0], [1.0, NAN], "ab"]),
         ("pool:shapes.0.low", ["0", NAN]),
+        ("pool:shapes.0.limits", [3, {"atoms": [], "low": 2.0, "high": 1.0}]),
     ],
 }
 

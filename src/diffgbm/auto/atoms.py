@@ -54,7 +54,7 @@ class ResponseShape:
         r"""Return the limit zero for a response (n,) that is never negative, else no limit.
 
         Points below zero are moved inside (``Support.confined``). Where a share ``LIMIT_SHARE`` of the responses is
-        exactly zero they are moved to zero. ``benchmarks/results/confinement.md`` compares with reflection, truncation
+        exactly zero they are moved to zero. ``benchmarks/results/structure.md`` compares with reflection, truncation
         and a transform.
         """
         return cls().within(Support(0.0), y) if len(y) and y.min() >= 0.0 else cls()
