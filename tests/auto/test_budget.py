@@ -9,7 +9,8 @@ from diffgbm.auto.budget import BUDGET, Budget, Clock
 
 
 def test_shares_are_in_the_order_of_the_work():
-    shares = astuple(BUDGET)
+    *shares, reserve = astuple(BUDGET)
+    assert reserve > 0.0
     assert list(shares) == sorted(shares)
     assert 0.0 < shares[0] < shares[-1] < 1.0
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from diffgbm._util.types import Array
 from diffgbm.auto.atoms import ResponseShape
-from diffgbm.auto.budget import BUDGET, Clock
+from diffgbm.auto.budget import Clock
 from diffgbm.data.splits import reserve, subsample
 from diffgbm.diffusion.recipe import NAMED
 from diffgbm.fitting.atoms import atom_values
@@ -47,7 +47,7 @@ def accepted_atoms(table: TrainingTable, seed: int, n_jobs: int, clock: Clock) -
     values = atom_values(table.observed[:, 0], "auto")
     if len(values) == 0:
         return values
-    if not clock.fits(LEAST_SECONDS * BUDGET.atoms, BUDGET.atoms):
+    if not clock.fits(LEAST_SECONDS * clock.budget.atoms, clock.budget.atoms):
         return values
     rows, _ = subsample(len(table.y), min(ROWS, len(table.y)), (seed, ROWS), structure=table.structure)
     some = table.part(rows)

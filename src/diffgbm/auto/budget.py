@@ -32,6 +32,8 @@ class Budget:
         Sizes are compared only if this comparison begins before the first share; it ends by the second.
     training : float
         Share by which all training ends. Predictions for out-of-bag rows and recalibration take the rest.
+    reserve : float
+        Seconds that are kept for this rest at least, up to ``MAX_RESERVE`` of the limit.
     """
 
     atoms: float = 0.1
@@ -43,6 +45,7 @@ class Budget:
     size_round_begins: float = 0.65
     size_round_ends: float = 0.7
     training: float = 0.9
+    reserve: float = 1.5
 
     def rounds(self, count: int) -> list[float]:
         """Return the shares by which each of ``count`` rounds ends."""
@@ -52,8 +55,8 @@ class Budget:
 BUDGET = Budget()
 """The shares that ``AutoDiffGBM`` uses."""
 
-RESERVE, MAX_RESERVE = 1.5, 0.35
-"""Seconds that are kept for what follows training, and the largest share of the limit that they may be."""
+MAX_RESERVE = 0.35
+"""The largest share of the limit that is kept for what follows training."""
 
 
 @dataclass
@@ -68,12 +71,15 @@ class Clock:
         Seconds.
     now : callable
         Returns the time in seconds.
+    budget : Budget
+        Which share of the limit each kind of work may use.
     cut : bool
         Whether any work was left out for lack of time.
     """
 
     limit: float | None
     now: Callable[[], float] = time.monotonic
+    budget: Budget = BUDGET
     start: float = field(init=False)
     cut: bool = field(init=False, default=False)
 
@@ -102,10 +108,10 @@ class Clock:
 
     @property
     def training(self) -> float:
-        """Share by which all training ends: ``BUDGET.training``, and earlier under a short limit."""
+        """Share by which all training ends: that of the budget, and earlier under a short limit."""
         if self.limit is None:
-            return BUDGET.training
-        return min(BUDGET.training, 1.0 - min(MAX_RESERVE, RESERVE / self.limit))
+            return self.budget.training
+        return min(self.budget.training, 1.0 - min(MAX_RESERVE, self.budget.reserve / self.limit))
 
     def deadline(self, share: float) -> Deadline:
         """Return the moment at which a share of the limit is used up."""

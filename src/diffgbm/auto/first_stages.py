@@ -9,7 +9,7 @@ import numpy as np
 
 from diffgbm._util.deadline import OutOfTime
 from diffgbm._util.types import Array, Rows
-from diffgbm.auto.budget import BUDGET, Clock
+from diffgbm.auto.budget import Clock
 from diffgbm.auto.presets import Preset
 from diffgbm.data.splits import subsample
 from diffgbm.first_stage import MIN_ROWS, FirstStageValues, FittedFirstStage, Task, assemble
@@ -94,12 +94,12 @@ def fit_first_stages(task: Task, preset: Preset, clock: Clock, report: Callable[
     members: dict[str, CrossFitted] = {}
     errors: dict[str, float] = {}
     for name in useful if ALWAYS in useful else [*useful, ALWAYS]:
-        if name != ALWAYS and clock.over(BUDGET.first_stage_models):
+        if name != ALWAYS and clock.over(clock.budget.first_stage_models):
             continue
         report(f"fitting first-stage models ({name})")
         # half of the time is kept for LightGBM, until it is fitted
         pieces = 1 if name == ALWAYS or ALWAYS in members else 2
-        deadline = clock.deadline(BUDGET.first_stage_models).part(pieces)
+        deadline = clock.deadline(clock.budget.first_stage_models).part(pieces)
         fit = _fit_until(name, size, replace(task, deadline=deadline), clock)
         if fit is not None:
             members[name], errors[name] = fit, _error(task, fit)
@@ -108,9 +108,9 @@ def fit_first_stages(task: Task, preset: Preset, clock: Clock, report: Callable[
     fitted["stack"] = combined(list(fitted.values()), task.y, task.weights)
     errors["stack"] = _error(task, fitted["stack"])
     wants_cdf = any("cdf" in features for _, features in preset.first_stages)
-    if wants_cdf and not clock.over(BUDGET.conditional_cdf):
+    if wants_cdf and not clock.over(clock.budget.conditional_cdf):
         report("fitting first-stage models (conditional distribution)")
-        deadline = clock.deadline(BUDGET.conditional_cdf)
+        deadline = clock.deadline(clock.budget.conditional_cdf)
         cdf = _fit_until("cdf", size, replace(task, repeats=1, deadline=deadline), clock)
         if cdf is not None:
             fitted["cdf"] = cdf
@@ -144,7 +144,7 @@ def useful_models(
     On a small table, return all of them. A model that was cut short is not compared.
     """
     n = len(task.y)
-    if n <= 2 * TRIAL_ROWS:
+    if n <= 2 * TRIAL_ROWS or list(names) == [ALWAYS]:
         return list(names)
     rows, _ = subsample(n, TRIAL_ROWS, task.seed, ordered=False, structure=task.structure)
     small = replace(task.part(rows), k_folds=3, repeats=1)
@@ -152,10 +152,10 @@ def useful_models(
     predictions: list[Array] = []
     tried: list[str] = []
     for name in names:
-        if clock.over(BUDGET.first_stage_trials):
+        if clock.over(clock.budget.first_stage_trials):
             break
         report(f"trying first-stage models on {len(rows)} rows ({name})")
-        deadline = clock.deadline(BUDGET.first_stage_trials)
+        deadline = clock.deadline(clock.budget.first_stage_trials)
         fit = _fit_until(name, size, replace(small, deadline=deadline), clock)
         if fit is None or deadline.over:
             continue

@@ -15,9 +15,10 @@ from diffgbm._util.types import Array, Rows
 from diffgbm.auto.acceptance import accepted_correction, accepted_shapes
 from diffgbm.auto.atom_choice import accepted_atoms
 from diffgbm.auto.atoms import ResponseShape
-from diffgbm.auto.budget import BUDGET, Clock
+from diffgbm.auto.budget import Clock
 from diffgbm.auto.candidates import CLIMATOLOGY, Candidate
 from diffgbm.auto.climatology import out_of_bag_crps, out_of_bag_points
+from diffgbm.auto.effort import FOLDS, MAX_HOLDOUT, Effort, effort_for
 from diffgbm.auto.final_models import POOL_POINTS, Pool, climatology_alone, disagreement, train_final_models
 from diffgbm.auto.first_stages import FirstStages, fit_first_stages, repeats_for
 from diffgbm.auto.leaderboard import Leaderboard
@@ -48,14 +49,12 @@ LARGE_TABLE = 20_000
 """Rows above which some are held out for recalibration. First-stage models are averaged over folds and distributions
 mixed over bags, so that the pool is better than its out-of-bag distributions and covers more. A large table can spare
 the rows that measure this."""
-HOLDOUT_SHARE, MAX_HOLDOUT = 0.05, 2000
-"""Share of a large table's rows that is held out, and how many at most."""
+HOLDOUT_SHARE = 0.05
+"""Share of a large table's rows that is held out."""
 HOLDOUT_POINTS = 500
 """Points of the held-out rows' distributions."""
 MAX_AT_ATOMS = 5000
 """Rows at atoms whose out-of-bag distributions are computed, at most."""
-FOLDS = 5
-"""Folds of the first-stage models."""
 
 
 @dataclass(frozen=True)
@@ -126,12 +125,17 @@ def fit_automatically(
     atom_fit = _atoms(everything, number, n_jobs, clock) if discrete == "auto" and not constant else None
     rest = np.arange(len(everything.y)) if atom_fit is None else atom_fit.rest
     whole = everything if atom_fit is None else everything.continuous(rest)
-    rows, held_out = divided(len(whole.y), number, recalibrate and whole.response.is_1d, whole.structure)
-    table = whole.part(rows) if len(held_out) else whole
+    effort = effort_for(preset, clock.limit, *whole.X.shape)
+    clock.budget, preset = effort.budget, effort.preset
+    rows, held_out = divided(
+        len(whole.y), number, recalibrate and whole.response.is_1d, whole.structure, effort.holdout
+    )
+    rows, clock.cut = effort.some(rows, number, whole.structure), clock.cut or effort.is_reduced
+    table = whole.part(rows) if len(rows) < len(whole.y) else whole
     leaderboard = Leaderboard(float(np.mean(table.response.scale)))
     with StatusLine(owner, verbose, lambda: str(clock)) as line:
         progress = Progress(clock, leaderboard, line.stage, line.refresh)
-        trainer, known = _trainer(table, preset, number, n_jobs, progress)
+        trainer, known = _trainer(table, effort, number, n_jobs, progress)
         rows, scorer = rows[known], Scorer.of(trainer.problem.table)
         pool = train_final_models(trainer, scorer, search(trainer, scorer, preset, progress), preset, progress)
         progress.report("testing calibration on unseen rows")
@@ -199,7 +203,7 @@ def _climatology_points(table: TrainingTable, folds: Sequence[Split], rows: Rows
 def _atoms(table: TrainingTable, seed: int, n_jobs: int, clock: Clock) -> AtomFit | None:
     """Fit the atoms of a table where they help."""
     values = accepted_atoms(table, seed, n_jobs, clock)
-    seconds = np.inf if clock.limit is None else BUDGET.atoms * clock.limit
+    seconds = np.inf if clock.limit is None else clock.budget.atoms * clock.limit
     return fitted_atoms(table, values.tolist(), seed, n_jobs, seconds) if len(values) else None
 
 
@@ -230,25 +234,28 @@ def _with_atoms(
     return fit.atoms.distribution(whole, fit.out_of_fold[everywhere], name), everywhere
 
 
-def divided(n: int, seed: int, wanted: bool, structure: Structure = INDEPENDENT) -> tuple[Rows, Rows]:
+def divided(
+    n: int, seed: int, wanted: bool, structure: Structure = INDEPENDENT, most: int = MAX_HOLDOUT
+) -> tuple[Rows, Rows]:
     """Return the rows that models are trained on, in order, and those that are held out for recalibration."""
     if not wanted or n <= LARGE_TABLE:
         return np.arange(n), np.arange(0)
-    return reserve(n, min(MAX_HOLDOUT, int(HOLDOUT_SHARE * n)), (seed, LARGE_TABLE), structure)
+    return reserve(n, min(most, int(HOLDOUT_SHARE * n)), (seed, LARGE_TABLE), structure)
 
 
-def _trainer(table: TrainingTable, preset: Preset, seed: int, n_jobs: int, progress: Progress) -> tuple[Trainer, Rows]:
+def _trainer(table: TrainingTable, effort: Effort, seed: int, n_jobs: int, progress: Progress) -> tuple[Trainer, Rows]:
     """Fit the first-stage models; return what trains noise models on top of them, and the rows that it has.
 
     By time these are not the first rows, of which there are no first-stage values.
     """
-    repeats = 1 if table.structure.order is not None else repeats_for(len(table.y))
+    once = effort.is_reduced or table.structure.order is not None
+    repeats = 1 if once else repeats_for(len(table.y))
     task = Task(
         table.X,
         table.y,
         table.features.categorical,
         table.weights,
-        FOLDS,
+        effort.folds,
         repeats,
         seed,
         n_jobs,
@@ -257,7 +264,7 @@ def _trainer(table: TrainingTable, preset: Preset, seed: int, n_jobs: int, progr
     )
 
     def fit(task: Task) -> tuple[FirstStages, FirstStageValues]:
-        fitted = fit_first_stages(task, preset, progress.clock, progress.report)
+        fitted = fit_first_stages(task, effort.preset, progress.clock, progress.report)
         values = fitted.assembled("stack", ())[1] if fitted.has("stack", ()) else no_first_stage_values(task.y)
         return fitted, values
 
@@ -265,7 +272,7 @@ def _trainer(table: TrainingTable, preset: Preset, seed: int, n_jobs: int, progr
     first_stages, _, y, moved = fitted_without_outliers(
         task,
         fit,
-        lambda: clock.limit is None or clock.spent < BUDGET.first_stage_models * clock.limit,
+        lambda: clock.limit is None or clock.spent < clock.budget.first_stage_models * clock.limit,
         table.suspects,
     )
     table, first_stages = table.with_responses(y, moved), replace(first_stages, task=replace(task, y=y))
@@ -278,7 +285,11 @@ def _trainer(table: TrainingTable, preset: Preset, seed: int, n_jobs: int, progr
                 "time leaves no earlier rows for noise models: first-stage models take the first ones, and the others "
                 "are of one time. Give times in smaller units, or leave time out."
             )
-    return Trainer(Problem(table, first_stages, seed, n_jobs), lambda: progress.over(clock.training)), known
+    return Trainer(
+        Problem(table, first_stages, seed, n_jobs),
+        lambda: progress.over(clock.training),
+        clock.deadline(clock.training),
+    ), known
 
 
 def _shapes(trainer: Trainer, scorer: Scorer, pool: Pool, discrete: bool | str) -> tuple[ResponseShape, ...]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from diffgbm._util.types import Array
-from diffgbm.auto.fitting import FOLDS
+from diffgbm.auto.effort import FOLDS
 from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.distributions import PredictiveDistribution
 from diffgbm.distributions.uncertainty import Uncertainty

@@ -14,7 +14,6 @@ from typing import TypeVar
 import numpy as np
 
 from diffgbm._util.types import Array, Rows
-from diffgbm.auto.budget import BUDGET
 from diffgbm.auto.candidates import LARGE_PLAIN, Candidate, candidates_of
 from diffgbm.auto.leaderboard import ROUND, Leaderboard
 from diffgbm.auto.pool import pool_weights
@@ -48,7 +47,7 @@ def search(trainer: Trainer, scorer: Scorer, preset: Preset, progress: Progress)
     n_rows, clock = trainer.problem.n_rows, progress.clock
     candidates = candidates_of(preset, trainer.problem.first_stages)
     factor = preset.small_factor if n_rows <= SMALL_TABLE else 1
-    shares = BUDGET.rounds(len(preset.rounds))
+    shares = clock.budget.rounds(len(preset.rounds))
     for number, (round_, share) in enumerate(zip(preset.rounds, shares, strict=True)):
         if len(candidates) <= 1 or clock.over(share):
             break
@@ -64,9 +63,9 @@ def search(trainer: Trainer, scorer: Scorer, preset: Preset, progress: Progress)
 def _best_size(trainer: Trainer, scorer: Scorer, preset: Preset, progress: Progress, candidate: Candidate) -> str:
     """Return the size of the preset that suits a candidate best."""
     sized = [replace(candidate, size=size) for size in preset.sizes]
-    if len(sized) > 1 and preset.rounds and not progress.clock.over(BUDGET.size_round_begins):
+    if len(sized) > 1 and preset.rounds and not progress.clock.over(progress.clock.budget.size_round_begins):
         number, last = len(preset.rounds), replace(preset.rounds[-1], size=None, keep=len(sized))
-        sized = run_round(trainer, scorer, progress, number, last, sized, BUDGET.size_round_ends)
+        sized = run_round(trainer, scorer, progress, number, last, sized, progress.clock.budget.size_round_ends)
     return sized[0].size
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from diffgbm._util.deadline import NEVER, Deadline
 from diffgbm._util.types import Array, Rows
 from diffgbm.auto.candidates import Candidate
 from diffgbm.auto.problem import Problem
@@ -32,10 +33,13 @@ class Trainer:
         The table and its first-stage models.
     stop : callable
         Asked after each boosting round; training ends once it returns True.
+    deadline : Deadline
+        When ``stop`` will return True, as far as it is known.
     """
 
     problem: Problem
     stop: Callable[[], bool] = lambda: False
+    deadline: Deadline = NEVER
 
     def train(
         self,
@@ -83,6 +87,7 @@ class Trainer:
             seeds=seeds[:2],
             tick=lambda loss: None,
             stop=self.stop if stop is None else lambda: self.stop() or stop(),
+            deadline=self.deadline if stop is None else NEVER,
         )
         model = FittedModel(
             features=table.features,

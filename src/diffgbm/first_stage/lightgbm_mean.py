@@ -24,6 +24,7 @@ from diffgbm.engine import TreeSum
 from diffgbm.engine.forest import CannotCollapse
 from diffgbm.engine.stored import AnyBooster
 from diffgbm.first_stage.cross_fitting import CrossFitted, Task, combine
+from diffgbm.first_stage.pacing import pacing
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,11 @@ def _train(
     patience: int | None,
     deadline: Deadline,
 ) -> lgb.Booster:
-    """Train a booster; after the deadline it keeps the rounds that it has, at least one."""
-    callbacks: list[Callable[..., Any]] = [_ending(deadline)] if deadline.is_set else []
+    """Train a booster; after the deadline it keeps the rounds that it has, at least one.
+
+    If there is time for few rounds, their learning rate is larger.
+    """
+    callbacks: list[Callable[..., Any]] = [_ending(deadline), *pacing(deadline, params)] if deadline.is_set else []
     if valid is None or not patience:
         return lgb.train(params, data, rounds, callbacks=callbacks)
     callbacks.append(lgb.early_stopping(patience, verbose=False))

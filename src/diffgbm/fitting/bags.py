@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from diffgbm._util.deadline import NEVER, Deadline
 from diffgbm._util.types import Rows
 from diffgbm.data.splits import Split
 from diffgbm.diffusion.recipe import Recipe
@@ -52,10 +53,12 @@ def train_bag(
     seeds: Sequence[np.random.SeedSequence],
     tick: Tick,
     stop: Callable[[], bool] | None = None,
+    deadline: Deadline = NEVER,
 ) -> Bag:
     """Train one noise model; ``params`` are the estimator's arguments, ``seeds`` those of the two draws of noise.
 
     ``stop`` is asked after each round; once it returns true the model keeps the rounds that it has.
+    Before ``deadline``, when that happens, few rounds have a larger learning rate.
     """
     train, held_out = split
     stopping = params["early_stopping_rounds"]
@@ -69,5 +72,6 @@ def train_bag(
         categorical=table.categorical,
         tick=tick,
         stop=stop,
+        deadline=deadline,
     )
     return Bag(tuple(boosters), held_out)

@@ -10,7 +10,9 @@ import lightgbm as lgb
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm._util.deadline import NEVER, Deadline
 from diffgbm.data.blocks import BlockDataset
+from diffgbm.first_stage.pacing import pacing
 from diffgbm.fitting.constraints import noise_model_params
 from diffgbm.fitting.noisy_rows import NoisyRows, NoisyRowSequence
 
@@ -46,6 +48,7 @@ def train_boosters(
     categorical: Sequence[int],
     tick: Callable[[float | None], None],
     stop: Callable[[], bool] | None = None,
+    deadline: Deadline = NEVER,
 ) -> list[lgb.Booster]:
     """Bin noisy rows and fit one booster for each response coordinate; ``categorical`` are columns of ``X``.
 
@@ -64,6 +67,7 @@ def train_boosters(
         early_stopping_rounds=early_stopping_rounds,
         tick=tick,
         stop=stop,
+        deadline=deadline,
     )
 
 
@@ -76,6 +80,7 @@ def boost(
     early_stopping_rounds: int | None,
     tick: Callable[[float | None], None] = lambda loss: None,
     stop: Callable[[], bool] | None = None,
+    deadline: Deadline = NEVER,
 ) -> list[lgb.Booster]:
     """Fit one booster for each response coordinate; each sees the whole noisy response.
 
@@ -91,11 +96,16 @@ def boost(
         Called with the current validation loss after each round, and with ``None`` when a booster is done.
     stop : callable, optional
         Asked after each round; once it returns true, a booster keeps the rounds that it has.
+    deadline : Deadline
+        When ``stop`` will return true: if there is time for few rounds only, their learning rate is larger.
     """
     boosters = []
     for j in range(len(train.labels)):
         train.set_response(j)
-        callbacks: list[Callable[..., Any]] = [_ticker(tick, stop)]
+        callbacks: list[Callable[..., Any]] = [
+            _ticker(tick, stop),
+            *pacing(deadline.part(len(train.labels) - j), params),
+        ]
         valid_sets = []
         if valid is not None:
             valid.set_response(j)
