@@ -77,7 +77,7 @@ def find_outliers(values: Array) -> Outliers | None:
     top = np.argpartition(distance, n - (most + k + 1))[n - (most + k + 1) :]
     top = top[np.argsort(-distance[top], kind="stable")]
     farthest = distance[top]
-    if farthest[-1] <= 0.0:
+    if farthest[-1] <= 0.0 or not np.isfinite(farthest[0]):
         return None
     log = np.log(farthest)
     # j log(D_j / D_(j+1)), j = 1, 2, ...: the tail index is the mean of k of them after the m-th
