@@ -2,8 +2,8 @@
 
 Columns that are chosen by the response of all rows make every later out-of-bag score too good: the best of 500 columns
 of noise correlate with it on the held-out rows, too. A column therefore stays only if it beats the best of all columns
-in tests on noise: those of a permuted response for the trees, Bonferroni's bound for correlations. Of columns of noise
-about one in four tables keeps one; a table of which none stays keeps them all.
+in tests on noise: those of a permuted response for the trees, Bonferroni's bound for correlations. Of 35 tables of 500
+rows and 500 columns of noise four kept any, one or two. A table of which none stays keeps them all.
 
 References
 ----------
@@ -35,7 +35,9 @@ MOST_ROWS, LEAST_ROWS = 2000, 100
 """Rows that screening looks at, and fewest rows that it needs."""
 ROUNDS, PERMUTATIONS = 40, 3
 """Boosting rounds of its trees, and responses that are permuted."""
-LEVEL = 0.05
+MARGIN = 1.3
+"""Factor by which a column's gain must exceed the best of the permuted responses."""
+LEVEL = 0.01
 """Probability that the correlation of any column of noise is significant."""
 SCREENED = "was screened out"
 """How the reason begins for which a column is not used."""
@@ -83,7 +85,7 @@ def useful_columns(
             for _ in range(PERMUTATIONS)
         ]
         booster = _booster(X, column, weights, categorical, seed, n_jobs)
-        useful |= _gains(booster) > np.max(permuted)
+        useful |= _gains(booster) > MARGIN * np.max(permuted)
         # errors whose size depends on a column
         useful |= correlates(X, column) | correlates(X, np.abs(column - np.asarray(booster.predict(X))))
     return useful
