@@ -129,11 +129,13 @@ def skipped(model: str, table: str) -> str:
 def scores(dist: PredictiveDistribution, y: Array, ends: Ends) -> dict[str, float]:
     """Mean CRPS, coverage of 90% intervals (randomised at atoms), and share of rows with a prediction outside.
 
-    Predictions are the mean and the ends of the 90% interval.
+    Predictions are the mean and the ends of the 90% interval. Boosted quantiles come close to an atom and do not reach
+    it: outside is what is beyond a limit by more than a thousandth of a standard deviation of the response.
     """
     low, high = -np.inf if ends[0] is None else ends[0], np.inf if ends[1] is None else ends[1]
     predicted = np.column_stack([dist.quantile([0.05, 0.95]), dist.mean()])
-    outside = (predicted < low - 1e-9) | (predicted > high + 1e-9)
+    close = 0.001 * float(np.std(y))
+    outside = (predicted < low - close) | (predicted > high + close)
     covered = inside_central(dist, y, np.array([0.9])).mean()
     return {
         "crps": float(dist.crps(y).mean()),
@@ -225,7 +227,8 @@ def page(lines: Sequence[dict[str, Any]], rows: int, seeds: int) -> str:
         "",
         f"`python -m benchmarks structure --rows {rows} --seeds {seeds}`: synthetic tables, {rows} training and 1,000 "
         f"test rows, means over {seeds} tables. Each cell has the CRPS, the coverage of 90% intervals (randomised at "
-        "atoms), and the share of rows whose mean or interval goes beyond the support.",
+        "atoms), and the share of rows whose mean or interval goes beyond the support "
+        "by more than a thousandth of a standard deviation.",
         "",
     ]
     models = [model for model in MODELS if any((kind, model) in mean for kind in kinds)]
