@@ -19,7 +19,8 @@ def test_every_shared_parameter_has_help_and_a_type():
     assert SHARED
     for name, annotation in SHARED.items():
         assert annotation.__metadata__[0].help.endswith("."), name
-        assert get_args(annotation)[0] in (parameters.Path, list[str], list[float], str | None, bool, int)
+        kinds = (parameters.Path, list[str], list[float], tuple[str, str] | None, str | None, bool, int)
+        assert get_args(annotation)[0] in kinds
 
 
 def test_a_flag_has_one_type():

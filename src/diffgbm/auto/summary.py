@@ -85,9 +85,9 @@ def _screened(model: PooledModel) -> list[str]:
     ]
 
 
-def no_help(response: str, alone: bool) -> str:
-    """Say that no model was (clearly, if climatology is not ``alone``) better than climatology, and what to do."""
-    amount, result = ("", "has") if alone else ("clearly ", "is close to")
+def no_help(response: str, alone: bool, clearly: bool = True) -> str:
+    """Say that no model was (``clearly``) better than climatology, which predicts ``alone`` or not, and what to do."""
+    amount, result = "clearly " if clearly else "", "has" if alone else "is close to"
     return (
         f"The columns of X do not help to predict {response}: on rows that they were not trained on, no model was "
         f"{amount}better than climatology, the training values of {response} without any columns. Every row {result} "
@@ -106,7 +106,7 @@ def _climatology(response: str, model: PooledModel, leaderboard: Leaderboard) ->
     reference = scores.pop(CLIMATOLOGY)
     numbers = f"The CRPS, the average error of a distribution, of climatology is {reference:.4g}"
     best = f", that of the best final model {min(scores.values()):.4g}." if scores else "."
-    return [no_help(response, True), numbers + best]
+    return [no_help(response, True, min(scores.values(), default=reference) < reference), numbers + best]
 
 
 def quality(response: str, crps: tuple[float, float], unit: float, n_rows: int = FEW_ROWS) -> str:
