@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from diffgbm import DiffGBM
-from diffgbm._util.errors import DiffGBMWarning
+from diffgbm._util.errors import DiffGBMWarning, WeakFitWarning
 from diffgbm.cli import output
 from diffgbm.cli.entry import CLOSED_PIPE
 from diffgbm.data import text_files
@@ -98,6 +98,16 @@ def test_quiet_hides_the_librarys_warnings():
         warnings.warn("hidden", DiffGBMWarning, stacklevel=1)
         warnings.warn("shown", UserWarning, stacklevel=1)
     assert [str(w.message) for w in caught] == ["shown"]
+
+
+def test_without_hides_one_category_and_only_inside():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with output.without(WeakFitWarning):
+            warnings.warn("hidden", WeakFitWarning, stacklevel=1)
+            warnings.warn("another", DiffGBMWarning, stacklevel=1)
+        warnings.warn("afterwards", WeakFitWarning, stacklevel=1)
+    assert [str(w.message) for w in caught] == ["another", "afterwards"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "feather"])

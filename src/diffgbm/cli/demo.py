@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from diffgbm._util.errors import WeakFitWarning
 from diffgbm._util.optional import need
 from diffgbm._util.progress import StatusLine
 from diffgbm._util.types import Array
+from diffgbm.cli.output import without
 from diffgbm.distributions import PredictiveDistribution
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.diffgbm import DiffGBM
@@ -263,8 +263,7 @@ def main(file: str = "demo.png") -> None:
         for name, make in MODELS.items():
             model = make()
             # the sentences below the table say where a single recipe learns too little, and what to use instead
-            with warnings.catch_warnings(), StatusLine(table.name, not isinstance(model, AutoDiffGBM)) as status:
-                warnings.simplefilter("ignore", WeakFitWarning)
+            with without(WeakFitWarning), StatusLine(table.name, not isinstance(model, AutoDiffGBM)) as status:
                 status.stage(f"fitting {name}")
                 lines.append(score(table, name, model))
             print(lines[-1], flush=True)

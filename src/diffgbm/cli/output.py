@@ -43,6 +43,14 @@ class StandardOutput:
 
 
 @contextmanager
+def without(category: type[DiffGBMWarning]) -> Iterator[None]:
+    """Hide warnings of a category inside the block: what a command says there in words of its own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", category)
+        yield
+
+
+@contextmanager
 def table_output(path: Path) -> Iterator[Any]:
     """Open a file, which appears whole or not at all, or standard output for writing pieces of a table."""
     if path == STANDARD_OUTPUT:
