@@ -1,0 +1,1 @@
+"""Tables as people have them, generated and real, beside other packages."""
