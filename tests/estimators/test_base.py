@@ -1,13 +1,16 @@
 """The base class: predictions are consistent, deterministic, independent of the batch, and agree with samples."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy.special import ndtri
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
-from diffgbm import DiffGBM, JointDistribution, PredictiveDistribution
+from diffgbm import AdaptiveConformal, ConformalDiffGBM, DiffGBM, JointDistribution, PredictiveDistribution
 from diffgbm.estimators import base
 from diffgbm.estimators.base import DistributionalRegressor
 from tests.conftest import tiny, toy
@@ -404,3 +407,25 @@ def test_several_intervals_at_once(flow_model, two_responses):
     assert names[:4] == ["y0_lower_0.5", "y0_upper_0.5", "y0_lower_0.9", "y0_upper_0.9"]
     with pytest.raises(ValueError, match="coverage must lie between 0 and 1, one number or a list"):
         flow_model.predict_interval(X, [0.5, 90])
+
+
+@pytest.mark.parametrize("d", [None, 2])
+def test_warm_up_of_every_estimator_leaves_predictions_as_they_are(d):
+    X, y = toy(d=d)
+    inner = tiny("flow")
+    makes = (
+        [inner]
+        if d
+        else [inner, ConformalDiffGBM(inner), ConformalDiffGBM(inner, method="cv+"), AdaptiveConformal(inner)]
+    )
+    for make in makes:
+        model = clone(make).fit(X, y)
+        before = model.predict_interval(X_TEST)
+        twin = pickle.loads(pickle.dumps(model)).warm_up()
+        assert type(twin) is type(model)
+        np.testing.assert_array_equal(twin.predict_interval(X_TEST), before)
+
+
+def test_warm_up_needs_a_fitted_model():
+    with pytest.raises(NotFittedError):
+        tiny("flow").warm_up()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from diffgbm._util.types import Array, Integers
 from diffgbm.engine.base import Field, Mixture
 from diffgbm.engine.forest import Forest, concatenate
 from diffgbm.engine.joint import JointField
+from diffgbm.engine.prepared import Prepared
 from diffgbm.engine.prune import prune
 from diffgbm.engine.scalar import ScalarField, used_knots
 from diffgbm.engine.steps import StepTable
@@ -64,9 +65,12 @@ class CollapseEngine:
     ----------
     fields : sequence of VectorForest
         Sample ``i`` is integrated with field ``i`` modulo their number.
+    prepared : Prepared
+        Integrators that were made before.
     """
 
     fields: Sequence[VectorForest]
+    prepared: Prepared = field(default_factory=Prepared, init=False, repr=False, compare=False)
 
     @property
     def n_outputs(self) -> int:
@@ -74,8 +78,9 @@ class CollapseEngine:
         return self.fields[0].n_outputs
 
     def prepare(self, steps: StepTable) -> Mixture:
-        """Prune the forests for the steps."""
-        return Mixture([field.prepare(steps) for field in self.fields])
+        """Prune the forests for the steps, or return what was made for the same steps before."""
+        found: Mixture = self.prepared.get(steps.key, lambda: Mixture([field.prepare(steps) for field in self.fields]))
+        return found
 
     def evaluate(self, X: Array, y: Array, columns: Array) -> Array:
         """Evaluate the forest at rows (n, p), scaled states (n, d) and known columns (n, q): shape (n, d)."""

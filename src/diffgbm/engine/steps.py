@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -52,6 +53,13 @@ class StepTable:
     def n_steps(self) -> int:
         """Number of steps ``K``."""
         return len(self.size)
+
+    @cached_property
+    def key(self) -> bytes:
+        """All numbers of the table: equal for tables that are equal."""
+        arrays = (self.scale, self.linear, self.gain, self.columns, self.size, self.noise, self.corrector, self.start)
+        plain = [np.asarray(values, dtype=np.float64) for values in arrays]
+        return repr([values.shape for values in plain]).encode() + b"".join(values.tobytes() for values in plain)
 
     @property
     def is_deterministic(self) -> bool:

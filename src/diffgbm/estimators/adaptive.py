@@ -327,6 +327,9 @@ class AdaptiveConformal(DistributionalRegressor):
         self._ready()
         return np.asarray(self.model_.sample(X, n_samples, seed=seed, first_row=first_row))
 
+    def _models_inside(self) -> Sequence[DistributionalRegressor]:
+        return [self.model_] if isinstance(self.model_, DistributionalRegressor) else []
+
     def _uncertainty(self, X: Array) -> Uncertainty:
         self._ready()
         result: Uncertainty = self.model_._uncertainty(X)

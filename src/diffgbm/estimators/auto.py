@@ -373,6 +373,15 @@ class AutoDiffGBM(DistributionalRegressor):
         for rows, labels in self._blocks(X, matrix):
             yield self.pool_.distribution(rows, n_points, labels, threads, verbose)
 
+    def _warm_up(self) -> None:
+        if hasattr(self, "preprocessed_"):
+            super()._warm_up()
+        else:
+            self.pool_.distribution(self._missing_values(), _POINTS).interval(0.9)
+
+    def _models_inside(self) -> Sequence[DistributionalRegressor]:
+        return [fold.model for fold in self.preprocessed_.folds] if hasattr(self, "preprocessed_") else [self]
+
     def _uncertainty(self, X: Array) -> Uncertainty:
         return pooled_uncertainty(self.pool_, X, n_threads(self.n_jobs))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +24,10 @@ from diffgbm.distributions import Distribution, IntervalKind, concatenate
 from diffgbm.distributions.base import interval_labels, quantile_labels
 from diffgbm.estimators.insights import Insights
 from diffgbm.fitting.model import FittedModel
+from diffgbm.fitting.warm import warm_up
 from diffgbm.persistence.files import write_file
+
+Same = TypeVar("Same", bound="DistributionalRegressor")
 
 ROWS_AT_ONCE = 8192
 """Rows whose distributions are held at a time (about 20 MB) by the methods that need a few numbers of each."""
@@ -212,6 +215,31 @@ class DistributionalRegressor(Insights, RegressorMixin, BaseEstimator, ABC):
         """
         return distribution.interval(coverage)
 
+    def warm_up(self: Same) -> Same:
+        """Do the work of the first prediction now: load or compile kernels, and prepare the forests for the sampler.
+
+        Later predictions, also those of other threads and of forked processes, find the prepared forests. A process
+        keeps 512 MB of them at most, or as many megabytes as the environment variable ``DIFFGBM_PREPARED_MB`` says; the
+        least recently used go first. Files and pickles do not hold them. Predictions are the same to the last bit.
+
+        Returns
+        -------
+        DistributionalRegressor
+            The estimator.
+        """
+        check_is_fitted(self)
+        warm_up([model for each in self._models_inside() for model in each.fitted_models()], self._warm_up)
+        return self
+
+    def _warm_up(self) -> None:
+        """Predict a row whose values are all missing."""
+        for model in self._models_inside():
+            model._warm_up()
+
+    def _models_inside(self) -> Sequence[DistributionalRegressor]:
+        """Return the estimators that predict for this one; itself if it needs no other."""
+        return (self,)
+
     # scores
 
     def crps(self, X: Any, y: Any) -> Any:
@@ -313,6 +341,10 @@ class DistributionalRegressor(Insights, RegressorMixin, BaseEstimator, ABC):
             message = f"X does not have valid feature names, but {owner} was fitted with feature names"
             warn(message, stacklevel=3)
         return features.encode(X, owner, warns=True)
+
+    def _missing_values(self) -> Array:
+        """Return an encoded row (1, p) of which no value is known."""
+        return np.full((1, self.fitted_models()[0].features.width), np.nan)
 
     @staticmethod
     def _blocks(X: Any, matrix: Array) -> Iterator[tuple[Array, Any]]:

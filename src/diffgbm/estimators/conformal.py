@@ -330,6 +330,9 @@ class ConformalDiffGBM(DistributionalRegressor):
         low, high = self.distributions_[k].interval(coverage, kind).T
         return np.maximum(low - self.observed_[k], self.observed_[k] - high)
 
+    def _models_inside(self) -> Sequence[DistributionalRegressor]:
+        return [model for model in self.models_ if isinstance(model, DistributionalRegressor)]
+
     def _uncertainty(self, X: Array) -> Uncertainty:
         if len(self.models_) == 1 and isinstance(self.models_[0], DistributionalRegressor):
             return self.models_[0]._uncertainty(X)

@@ -334,6 +334,11 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         for rows, labels in self._blocks(X, matrix):
             yield self.model_.distribution(rows, sampler, n_points, labels, threads, verbose)
 
+    def _warm_up(self) -> None:
+        sampler = self.sampler_with({})
+        default = _POINTS[sampler.equation] if self.model_.n_responses == 1 else _JOINT_POINTS
+        self.model_.distribution(self._missing_values(), sampler, default).interval(0.9)
+
     def _uncertainty(self, X: Array) -> Uncertainty:
         folds = self.residualize_k_folds if isinstance(self.residualize_k_folds, (int, np.integer)) else None
         points = submodel_points(self.model_, X, self.sampler_with({}), n_threads(self.n_jobs), folds)

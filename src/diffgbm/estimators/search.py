@@ -277,5 +277,8 @@ class DiffGBMCV(DistributionalRegressor):
     def _distribution_blocks(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> Iterator[Distribution]:
         return self._best()._distribution_blocks(X, grid, verbose)
 
+    def _models_inside(self) -> Sequence[DistributionalRegressor]:
+        return [self._best()]
+
     def _uncertainty(self, X: Array) -> Uncertainty:
         return self._best()._uncertainty(X)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from diffgbm import engine
+from diffgbm._util.errors import warn
+from diffgbm.engine import prepared
 from diffgbm.first_stage import leaf_forest
+from diffgbm.fitting.model import FittedModel
 
 
 def warmup(joint: bool = True) -> None:
@@ -16,3 +21,23 @@ def warmup(joint: bool = True) -> None:
     """
     engine.warmup(joint)
     leaf_forest.warmup()
+
+
+def warm_up(models: Sequence[FittedModel], predict: Callable[[], object]) -> None:
+    """Call ``predict``, which prepares the forests of ``models``; warn if they do not fit into the memory for them."""
+    predict()
+    before = times_prepared(models)
+    predict()
+    if times_prepared(models) > before:
+        warn(
+            f"warm_up: the prepared forests of this model take more than the {prepared.ledger.limit >> 20} MB that a "
+            "process keeps, so that each prediction prepares them again. Set the environment variable "
+            f"{prepared.LIMIT_NAME} to more megabytes before Python starts.",
+            stacklevel=4,
+        )
+
+
+def times_prepared(models: Sequence[FittedModel]) -> int:
+    """Return how often the forests of models were prepared for a sampler; LightGBM's own ``predict`` prepares none."""
+    engines = [model.engine for model in models]
+    return sum(each.prepared.made for each in engines if isinstance(each, engine.CollapseEngine))
