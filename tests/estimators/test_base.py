@@ -416,7 +416,7 @@ def test_warm_up_of_every_estimator_leaves_predictions_as_they_are(d):
     makes = (
         [inner]
         if d
-        else [inner, ConformalDiffGBM(inner), ConformalDiffGBM(inner, method="cv+"), AdaptiveConformal(inner)]
+        else [inner, ConformalDiffGBM(inner), ConformalDiffGBM(inner, method="cv"), AdaptiveConformal(inner)]
     )
     for make in makes:
         model = clone(make).fit(X, y)
