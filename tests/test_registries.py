@@ -18,13 +18,14 @@ from sklearn.linear_model import Lasso
 
 import diffgbm
 from diffgbm import DiffGBM, DiffGBMCV
-from diffgbm.diffusion.noise_levels import LOSS_WEIGHTINGS, NOISE_FEATURES, TIME_SAMPLINGS
+from diffgbm.diffusion.noise_levels import LOSS_WEIGHTINGS, NOISE_FEATURES, TIME_SAMPLINGS, TimeDistribution
 from diffgbm.diffusion.paths import PATHS, GaussianPath, PathFamily
 from diffgbm.diffusion.recipe import NAMED
 from diffgbm.diffusion.sampler import METHODS, SCHEDULES, Sampler
 from diffgbm.diffusion.targets import TARGETS, Target, target_at
 from diffgbm.first_stage.catalogue import CATALOGUE, Entry, feature_names, subtracted_names
 from diffgbm.first_stage.regressors import AnyRegressor
+from diffgbm.fitting.noise_design import NOISE_DESIGNS, NoiseDesign
 from diffgbm.tuning.search_spaces import SPACES
 from tests.conftest import TINY, tiny, toy
 
@@ -82,7 +83,16 @@ REGISTRATIONS = {
     ),
     "noise feature": Registration(NOISE_FEATURES, three_columns, "noise_features", {**SCORE, "noise_features": NEW}),
     "times": Registration(
-        TIME_SAMPLINGS, lambda spec, n, path, rng: rng.uniform(0.1, 1.0, n), "t_sampling", {**SCORE, "t_sampling": NEW}
+        TIME_SAMPLINGS,
+        TimeDistribution(lambda spec, n, path, rng: rng.uniform(0.1, 1.0, n), lambda spec, u, path: 0.1 + 0.9 * u),
+        "t_sampling",
+        {**SCORE, "t_sampling": NEW},
+    ),
+    "noise design": Registration(
+        NOISE_DESIGNS,
+        NoiseDesign(lambda *parts: tuple(part / 2 for part in NOISE_DESIGNS["even"].draw(*parts)), by_row=True),
+        "noise_design",
+        {"noise_design": NEW},
     ),
     "weights": Registration(
         LOSS_WEIGHTINGS, lambda point, gamma: 1.0 / (1.0 + point.path.beta), "loss_weighting", {"loss_weighting": NEW}
@@ -178,6 +188,7 @@ TABLES: dict[str, Iterable[str]] = {
     "noise_features": NOISE_FEATURES,
     "t_sampling": TIME_SAMPLINGS,
     "loss_weighting": LOSS_WEIGHTINGS,
+    "noise_design": NOISE_DESIGNS,
     "residualize": subtracted_names(),
     "first_stage_features": feature_names(),
 }
@@ -195,6 +206,7 @@ HOMES = {
     "targets": (TARGETS, "diffusion/targets.py"),
     "noise features": (NOISE_FEATURES, "diffusion/noise_levels.py"),
     "times": (TIME_SAMPLINGS, "diffusion/noise_levels.py"),
+    "noise designs": (NOISE_DESIGNS, "fitting/noise_design.py"),
     "weights": (LOSS_WEIGHTINGS, "diffusion/noise_levels.py"),
     "schedules": (SCHEDULES, "diffusion/sampler.py"),
     "methods": (METHODS, "diffusion/sampler.py"),

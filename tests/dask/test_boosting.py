@@ -44,28 +44,36 @@ def trees(text):
     return [line for line in text.splitlines() if line.startswith(kept)]
 
 
-@pytest.mark.parametrize("stopping", [None, 3])
-def test_noise_models_are_those_of_the_same_noisy_rows_in_memory(stopping):
+@pytest.mark.parametrize(("stopping", "design"), [(None, "independent"), (3, "independent"), (3, "even")])
+def test_noise_models_are_those_of_the_same_noisy_rows_in_memory(stopping, design):
     recipe = DiffGBM.flow().recipe
     tables = [noise_table(part, no_first_stage_values(part.y), [1]) for part in parts()]
     share = 0.2 if stopping else 0.0
     chosen = {"share": share, "hash_key": 5}
     held = [held_out_rows(rows, part, **chosen) for rows, part in zip(tables, parts(), strict=True)]
-    noise = {**chosen, "recipe": recipe, "repeats": 3, "seed": SEED}
+    noise = {**chosen, "recipe": recipe, "repeats": 3, "seed": SEED, "design": design}
     noisy = [noisy_part(rows, part, i, **noise) for i, (rows, part) in enumerate(zip(tables, parts(), strict=True))]
     kept = 300 - sum(len(rows.X) for rows in held)
     assert sum(len(n) for n in noisy) == 3 * kept
     assert (kept < 300) == bool(stopping)
     sample = [sampled_noisy(n, len(n), i, SEED) for i, n in enumerate(noisy)]
     lightgbm = {**lightgbm_params(PARAMS, 1, 1), "feature_pre_filter": False}
-    here = {"recipe": recipe, "params": lightgbm, "rounds": 12, "patience": stopping, "repeats": 3, "seed": SEED}
+    here = {
+        "recipe": recipe,
+        "params": lightgbm,
+        "rounds": 12,
+        "patience": stopping,
+        "repeats": 3,
+        "seed": SEED,
+        "design": design,
+    }
     texts = train_noise(
         noisy, held_out=held, sample=sample, categorical=[1], link=None, threads=1, is_first=True, **here
     )
     whole, valid = _together(noisy), None
     if stopping:
         table = joined(held)
-        valid = table.validation_copies(np.arange(len(table.X)), recipe, 3, SEED)
+        valid = table.validation_copies(np.arange(len(table.X)), recipe, 3, SEED, design)
     expected = train_boosters(
         whole,
         valid,

@@ -5,6 +5,7 @@ import pytest
 
 from diffgbm import DiffGBM
 from diffgbm.first_stage import FirstStageValues
+from diffgbm.fitting.noise_design import NOISE_DESIGNS
 from diffgbm.fitting.noise_table import VALIDATION_ROWS, NoiseTable, joined
 
 RECIPE = DiffGBM.flow().recipe
@@ -37,13 +38,16 @@ def test_parts_that_are_joined_are_the_whole(k, weighted):
         if one is not None:
             np.testing.assert_array_equal(one, other)
     assert again.categorical == [1]
+    np.testing.assert_array_equal(again.positions, np.arange(12))
 
 
-def test_copies_of_some_rows_are_those_of_a_table_of_these_rows():
+@pytest.mark.parametrize("design", NOISE_DESIGNS)
+def test_copies_of_some_rows_are_those_of_a_table_of_these_rows(design):
     whole, _, _ = table()
     rows = np.array([7, 1, 4])
     part = whole.part(rows)
-    some, alone = whole.noisy_copies(rows, RECIPE, 3, SEED), part.noisy_copies(np.arange(3), RECIPE, 3, SEED)
+    some = whole.noisy_copies(rows, RECIPE, 3, SEED, design)
+    alone = part.noisy_copies(np.arange(3), RECIPE, 3, SEED, design)
     assert (some.chosen is None, alone.chosen is None) == (False, True)
     for name in ("states", "targets", "weights"):
         np.testing.assert_array_equal(getattr(some, name), getattr(alone, name))
@@ -54,5 +58,5 @@ def test_copies_of_some_rows_are_those_of_a_table_of_these_rows():
 @pytest.mark.parametrize(("n", "copies"), [(1, 30), (200, 25), (VALIDATION_ROWS + 1, 1)])
 def test_few_held_out_rows_are_copied_more_often(n, copies):
     whole, _, _ = table(n)
-    assert len(whole.validation_copies(np.arange(n), RECIPE, 30, SEED)) == copies * n
-    assert whole.validation_copies(np.arange(0), RECIPE, 30, SEED) is None
+    assert len(whole.validation_copies(np.arange(n), RECIPE, 30, SEED, "even")) == copies * n
+    assert whole.validation_copies(np.arange(0), RECIPE, 30, SEED, "even") is None

@@ -15,7 +15,7 @@ def rows_of(recipe, n=70, p=3, d=2, repeats=6, weights=None, categorical=False):
     if categorical:
         X[:, 0] = rng.integers(0, 5, n)
     y = X[:, :1].repeat(d, axis=1) + rng.standard_normal((n, d))
-    return noisy_rows(recipe, X, y, weights, repeats, np.random.default_rng(2)), X, y
+    return noisy_rows(recipe, X, y, weights, repeats, np.random.SeedSequence(2)), X, y
 
 
 def tiled(rows: NoisyRows) -> np.ndarray:
@@ -64,6 +64,6 @@ def test_rows_and_first_stage_features_are_looked_up():
     rng = np.random.default_rng(0)
     X, y, chosen = rng.standard_normal((9, 2)), rng.standard_normal((4, 1)), np.array([7, 0, 3, 8])
     features = rng.standard_normal((9, 2))
-    rows = noisy_rows(DiffGBM.flow().recipe, X, y, None, 3, rng, chosen, features)
+    rows = noisy_rows(DiffGBM.flow().recipe, X, y, None, 3, rng, chosen=chosen, stage_features=features)
     matrix = NoisyRowSequence(rows)[:]
     np.testing.assert_array_equal(matrix[:, 1:5], np.tile(np.hstack([X, features])[chosen], (3, 1)))

@@ -8,7 +8,7 @@ import pytest
 
 from diffgbm import DiffGBM
 from diffgbm.data.file_format import ColumnReading, FileFormat, TableReading
-from diffgbm.diffusion.noise_levels import NOISE_FEATURES, TIME_SAMPLINGS
+from diffgbm.diffusion.noise_levels import NOISE_FEATURES, TIME_SAMPLINGS, TimeDistribution
 from diffgbm.persistence import tables
 from diffgbm.persistence.tables import MOST_STEPS, check_steps, read_recipe, write_recipe
 from tests.conftest import tiny, toy
@@ -60,10 +60,13 @@ def test_recipes_round_trip(name):
     assert read_recipe(json.loads(json.dumps(write_recipe(recipe)))) == recipe
 
 
+ONES = TimeDistribution(lambda spec, n, path, rng: np.ones(n), lambda spec, u, path: np.ones_like(u))
+
+
 def test_a_new_entry_of_a_table_is_read(monkeypatch):
     """No second list of names: a noise feature and a time distribution of three columns are registered and read."""
     monkeypatch.setitem(NOISE_FEATURES, "powers", lambda t, point: np.column_stack([t, t**2, t**3]))
-    monkeypatch.setitem(TIME_SAMPLINGS, "ones", lambda spec, n, path, rng: np.ones(n))
+    monkeypatch.setitem(TIME_SAMPLINGS, "ones", ONES)
     recipe = DiffGBM(noise_features="powers", t_sampling="ones").recipe
     stored = json.loads(json.dumps(write_recipe(recipe)))
     assert read_recipe(stored) == recipe

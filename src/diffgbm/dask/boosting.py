@@ -22,6 +22,7 @@ from diffgbm.diffusion.recipe import Recipe
 from diffgbm.engine.stored import text_of
 from diffgbm.first_stage import FirstStageValues
 from diffgbm.fitting.boosting import BinnedRows, boost, categorical_columns, params_of
+from diffgbm.fitting.noise_design import NOISE_DESIGNS
 from diffgbm.fitting.noise_table import NoiseTable, joined
 from diffgbm.fitting.noisy_rows import NoisyRows, NoisyRowSequence
 
@@ -85,7 +86,7 @@ def cross_fit(
     texts: list[list[str]] = [[] for _ in range(y.shape[1])]
     with linked(link) as network:
         for r, key in enumerate(folds.keys):
-            fold = [hashed_folds(part.positions, folds.k, key) for part in parts]
+            fold = [hashed_folds(part.split_keys, folds.k, key) for part in parts]
             for k in range(folds.k):
                 train = np.flatnonzero(np.concatenate(fold) != k)
                 rows = data.subset(train.tolist()).construct()
@@ -110,12 +111,12 @@ def _predict_fold(
 
 def noise_table(part: Part, stage_values: FirstStageValues, categorical: Sequence[int]) -> NoiseTable:
     """Return what the noise model learns from a partition."""
-    return NoiseTable.of(part.X, part.y, part.weights, categorical, stage_values)
+    return NoiseTable.of(part.X, part.y, part.weights, categorical, stage_values, part.positions)
 
 
 def held_out_rows(table: NoiseTable, part: Part, share: float, hash_key: int) -> NoiseTable:
     """Return the rows of a partition that decide when to stop: a ``share`` of them."""
-    return table.part(hashed_holdout(part.positions, share, hash_key))
+    return table.part(hashed_holdout(part.split_keys, share, hash_key))
 
 
 def noisy_part(
@@ -128,10 +129,12 @@ def noisy_part(
     recipe: Recipe,
     repeats: int,
     seed: np.random.SeedSequence,
+    design: str,
 ) -> NoisyRows:
     """Make the noisy copies of the rows of partition ``number`` that are not held out."""
-    rows = np.flatnonzero(~hashed_holdout(part.positions, share, hash_key))
-    return table.noisy_copies(rows, recipe, repeats, child_seed(seed, number))
+    rows = np.flatnonzero(~hashed_holdout(part.split_keys, share, hash_key))
+    seed = seed if NOISE_DESIGNS[design].by_row else child_seed(seed, number)
+    return table.noisy_copies(rows, recipe, repeats, seed, design)
 
 
 def sampled_noisy(noisy: NoisyRows, count: int, number: int, seed: np.random.SeedSequence) -> Array:
@@ -150,6 +153,7 @@ def train_noise(
     patience: int | None,
     repeats: int,
     seed: np.random.SeedSequence,
+    design: str,
     categorical: Sequence[int],
     link: Link | None,
     threads: int,
@@ -166,7 +170,7 @@ def train_noise(
     train, valid = _binned_noise(noisy, params, columns, bins), None
     if patience:
         table = joined(held_out)
-        copies = table.validation_copies(np.arange(len(table.X)), recipe, repeats, seed)
+        copies = table.validation_copies(np.arange(len(table.X)), recipe, repeats, seed, design)
         valid = None if copies is None else _binned_noise([copies], params, columns, bins)
     with linked(link) as network:
         boosters = boost(

@@ -28,6 +28,7 @@ from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.first_stage import Plan, fit_first_stage, plan_first_stage
 from diffgbm.fitting.constraints import check_constraints
 from diffgbm.fitting.model import FittedModel
+from diffgbm.fitting.noise_design import copies
 from diffgbm.fitting.noise_table import NoiseTable
 from diffgbm.fitting.training import check_arguments, lightgbm_params, seed_integer
 
@@ -202,22 +203,24 @@ def _noise_model(
     key = int(seeds[0].generate_state(1, np.uint64)[0])
     numbers = range(len(noise_tables))
     held_out = table.apply(held_out_rows, noise_tables, table.parts, share=share, hash_key=key)
-    noise = {"share": share, "hash_key": key, "recipe": recipe, "repeats": params["n_repeats"], "seed": seeds[1]}
-    noisy = table.apply(noisy_part, noise_tables, table.parts, numbers, **noise)
-    size = table.shares(params["subsample_for_bin"], params["n_repeats"])
+    repeats, design = copies(params["n_repeats"], table.n_rows), params["noise_design"]
+    noise = {"recipe": recipe, "repeats": repeats, "design": design}
+    noisy = table.apply(
+        noisy_part, noise_tables, table.parts, numbers, share=share, hash_key=key, seed=seeds[1], **noise
+    )
+    size = table.shares(params["subsample_for_bin"], repeats)
     trained = table.worker_group.per_worker(
         train_noise,
         noisy,
         held_out=held_out,
         sample=table.apply(sampled_noisy, noisy, size, numbers, seed=seeds[3]),
-        recipe=recipe,
         params=lightgbm_params(params, seed_integer(seeds[3]), 1),
         rounds=params["n_estimators"],
         patience=patience,
-        repeats=params["n_repeats"],
         seed=seeds[2],
         categorical=table.categorical,
         time_out=table.time_out,
+        **noise,
     )
     texts = table.gather(trained)[0]
     return recipe, tuple(map(StoredBooster, texts))

@@ -56,12 +56,20 @@ class Part:
         Weight of each row.
     positions : ndarray of shape (n,)
         Of the rows in the whole table.
+    keys : ndarray of shape (n,) or None
+        What splits hash, if not the positions: rows of the same key stay together.
     """
 
     X: Array
     y: Array
     weights: Array | None
     positions: Integers
+    keys: Integers | None = None
+
+    @property
+    def split_keys(self) -> Integers:
+        """What splits hash."""
+        return self.positions if self.keys is None else self.keys
 
 
 def facts_of(X: Any, y: Any, weights: Any, number: int, cat_idx: Sequence[int] | None, owner: str) -> Facts:

@@ -53,4 +53,4 @@ def key_of(parts: Sequence[tuple[Array, Array]], repeats: str) -> By:
 def keyed(part: Part, by: By) -> Part:
     """Return a partition whose rows are split by a hash of their content."""
     tables = (part.X,) if by == "x" else (part.X, part.y)
-    return replace(part, positions=row_hashes(*tables).view(np.int64))
+    return replace(part, keys=row_hashes(*tables).view(np.int64))

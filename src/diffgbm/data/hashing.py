@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm._util.types import Integers
+
 Bits = NDArray[np.uint64]
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -23,3 +25,9 @@ def mixed_bits(z: Bits | np.uint64) -> Bits:
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+def position_bits(positions: Integers, key: int) -> Bits:
+    """Return 64 bits for each row position (n,), by a hash of it and a key."""
+    with np.errstate(over="ignore"):
+        return mixed_bits((positions.astype(np.uint64) + np.uint64(1)) * STEP + mixed_bits(np.uint64(key)))

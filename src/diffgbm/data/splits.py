@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold, train_test_split
 
 from diffgbm._util.errors import check_count
 from diffgbm._util.types import Array, Booleans, Integers, Rows
-from diffgbm.data.hashing import STEP, mixed_bits
+from diffgbm.data.hashing import position_bits
 from diffgbm.data.structure import INDEPENDENT, Structure
 
 Split = tuple[Rows, Rows]
@@ -325,9 +325,7 @@ def check_splits(splits: Sequence[Split], structure: Structure, name: str) -> No
 
 def position_uniforms(positions: Integers, key: int) -> Array:
     """Return a number in [0, 1) for each row position (n,), by a hash of it."""
-    with np.errstate(over="ignore"):
-        z = (positions.astype(np.uint64) + np.uint64(1)) * STEP + mixed_bits(np.uint64(key))
-        return (mixed_bits(z) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return (position_bits(positions, key) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def hashed_folds(positions: Integers, k: int, key: int) -> Rows:

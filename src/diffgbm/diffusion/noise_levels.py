@@ -19,8 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from diffgbm._util.docs import fill_docstring
 from diffgbm._util.errors import choose
@@ -32,7 +34,7 @@ from diffgbm.diffusion.targets import TARGETS, TargetPoint
 _TIMES = np.unique(np.concatenate([np.geomspace(T_MIN, 1.0, 2048), np.linspace(T_MIN, 1.0, 2048)]))
 
 
-def _uniform(spec: TimeSampling, n: int, path: GaussianPath, rng: np.random.Generator) -> Array:
+def _uniform_times(spec: TimeSampling, n: int, path: GaussianPath, rng: np.random.Generator) -> Array:
     t = rng.uniform(T_MIN, 1.0, n)
     if spec.endpoint_fraction > 0.0:
         anchors = max(1, round(n * spec.endpoint_fraction))
@@ -40,21 +42,52 @@ def _uniform(spec: TimeSampling, n: int, path: GaussianPath, rng: np.random.Gene
     return t
 
 
-def _log_sigma_normal(spec: TimeSampling, n: int, path: GaussianPath, rng: np.random.Generator) -> Array:
-    return np.interp(rng.normal(spec.mean, spec.std, n), np.log(path.at(_TIMES).beta), _TIMES)
+def _uniform_quantile(spec: TimeSampling, u: Array, path: GaussianPath) -> Array:
+    inside = 1.0 - spec.endpoint_fraction
+    if inside == 0.0:
+        return np.ones_like(u)
+    return np.where(u < inside, T_MIN + u / inside * (1.0 - T_MIN), 1.0)
 
 
-def _log_snr_normal(spec: TimeSampling, n: int, path: GaussianPath, rng: np.random.Generator) -> Array:
+def _at_log_sigma(level: Array, path: GaussianPath) -> Array:
+    return np.interp(level, np.log(path.at(_TIMES).beta), _TIMES)
+
+
+def _at_log_snr(level: Array, path: GaussianPath) -> Array:
     with np.errstate(divide="ignore"):
         log_nsr = -0.5 * np.log(path.at(_TIMES).snr)
     usable = np.isfinite(log_nsr)
-    return np.interp(-rng.normal(spec.mean, spec.std, n), log_nsr[usable], _TIMES[usable])
+    return np.interp(-level, log_nsr[usable], _TIMES[usable])
 
 
-TIME_SAMPLINGS: dict[str, Callable[[TimeSampling, int, GaussianPath, np.random.Generator], Array]] = {
-    "uniform": _uniform,
-    "log_sigma_normal": _log_sigma_normal,
-    "log_snr_normal": _log_snr_normal,
+class TimeDistribution(NamedTuple):
+    """A distribution of times.
+
+    Attributes
+    ----------
+    draw : callable
+        Function of ``(spec, n, path, rng)`` that draws ``n`` independent times.
+    quantile : callable
+        Function of ``(spec, u, path)`` that carries uniform numbers in (0, 1) to times of the same distribution. A
+        monotone one keeps numbers that are evenly spaced evenly spaced.
+    """
+
+    draw: Callable[[TimeSampling, int, GaussianPath, np.random.Generator], Array]
+    quantile: Callable[[TimeSampling, Array, GaussianPath], Array]
+
+
+def _normal(at: Callable[[Array, GaussianPath], Array]) -> TimeDistribution:
+    """Return the distribution of the times ``at`` normal levels."""
+    return TimeDistribution(
+        lambda spec, n, path, rng: at(rng.normal(spec.mean, spec.std, n), path),
+        lambda spec, u, path: at(spec.mean + spec.std * ndtri(u), path),
+    )
+
+
+TIME_SAMPLINGS: dict[str, TimeDistribution] = {
+    "uniform": TimeDistribution(_uniform_times, _uniform_quantile),
+    "log_sigma_normal": _normal(_at_log_sigma),
+    "log_snr_normal": _normal(_at_log_snr),
 }
 """Distributions of the training times by name."""
 
@@ -81,7 +114,11 @@ class TimeSampling:
 
     def draw(self, n: int, path: GaussianPath, rng: np.random.Generator) -> Array:
         """Draw ``n`` times."""
-        return choose("t_sampling", self.kind, TIME_SAMPLINGS)(self, n, path, rng)
+        return choose("t_sampling", self.kind, TIME_SAMPLINGS).draw(self, n, path, rng)
+
+    def quantile(self, u: Array, path: GaussianPath) -> Array:
+        """Return the times of uniform numbers ``u`` (n,) in (0, 1): shape (n,)."""
+        return choose("t_sampling", self.kind, TIME_SAMPLINGS).quantile(self, u, path)
 
 
 NOISE_FEATURES: dict[str, Callable[[Array, PathPoint], Array]] = {

@@ -28,7 +28,7 @@ class DiffGBMArguments(BaseEstimator):
 
     def __init__(
         self,
-        n_repeats: int = 30,
+        n_repeats: int | str = 30,
         n_estimators: int = 3000,
         early_stopping_rounds: int | None = 50,
         eval_percent: float = 0.1,
@@ -77,6 +77,7 @@ class DiffGBMArguments(BaseEstimator):
         support: Any = None,
         discrete: bool = False,
         monotone: Mapping[Any, int] | None = None,
+        noise_design: str = "independent",
     ) -> None:
         self.n_repeats = n_repeats
         self.n_estimators = n_estimators
@@ -127,6 +128,7 @@ class DiffGBMArguments(BaseEstimator):
         self.support = support
         self.discrete = discrete
         self.monotone = monotone
+        self.noise_design = noise_design
 
     @classmethod
     @fill_docstring(recipes=NAMED)

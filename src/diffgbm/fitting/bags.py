@@ -17,6 +17,7 @@ from diffgbm.data.splits import Split
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.engine.stored import AnyBooster
 from diffgbm.fitting.boosting import train_boosters
+from diffgbm.fitting.noise_design import copies
 from diffgbm.fitting.noise_table import NoiseTable
 
 Tick = Callable[[float | None], None]
@@ -62,10 +63,10 @@ def train_bag(
     """
     train, held_out = split
     stopping = params["early_stopping_rounds"]
-    repeats = params["n_repeats"]
+    design, repeats = params["noise_design"], copies(params["n_repeats"], len(table.X))
     boosters = train_boosters(
-        table.noisy_copies(train, recipe, repeats, seeds[0]),
-        None if stopping is None else table.validation_copies(held_out, recipe, repeats, seeds[1]),
+        table.noisy_copies(train, recipe, repeats, seeds[0], design),
+        None if stopping is None else table.validation_copies(held_out, recipe, repeats, seeds[1], design),
         params=lightgbm,
         n_estimators=params["n_estimators"],
         early_stopping_rounds=stopping,

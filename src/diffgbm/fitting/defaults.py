@@ -60,6 +60,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "support": None,
         "discrete": False,
         "monotone": None,
+        "noise_design": "independent",
     }
 )
 """Arguments by name, in the order of the signature."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from diffgbm._util.types import Array, Booleans, Rows
+from diffgbm._util.types import Array, Booleans, Integers, Rows
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.first_stage import FirstStageValues
 from diffgbm.fitting.noisy_rows import NoisyRows, noisy_rows
@@ -33,6 +33,8 @@ class NoiseTable:
         Categorical columns of ``X``.
     stage_features : ndarray of shape (n, k) or None
         Columns of the first-stage models, if they are not among those of ``X``.
+    positions : ndarray of shape (n,) or None
+        Of the rows in the whole table; ``None`` if they are the whole table.
     """
 
     X: Array
@@ -40,44 +42,66 @@ class NoiseTable:
     weights: Array | None
     categorical: Sequence[int]
     stage_features: Array | None = None
+    positions: Integers | None = None
 
     @classmethod
     def of(
-        cls, X: Array, y: Array, weights: Array | None, categorical: Sequence[int], stage_values: FirstStageValues
+        cls,
+        X: Array,
+        y: Array,
+        weights: Array | None,
+        categorical: Sequence[int],
+        stage_values: FirstStageValues,
+        positions: Integers | None = None,
     ) -> NoiseTable:
         """Take the first-stage values out of standardised responses (n, d)."""
-        return cls(X, stage_values.residuals(y), weights, categorical, stage_values.feature_columns)
+        return cls(X, stage_values.residuals(y), weights, categorical, stage_values.feature_columns, positions)
 
     def part(self, rows: Rows | Booleans) -> NoiseTable:
         """Return some of the rows."""
         weights, features = (None if column is None else column[rows] for column in (self.weights, self.stage_features))
-        return replace(self, X=self.X[rows], residuals=self.residuals[rows], weights=weights, stage_features=features)
+        return replace(
+            self,
+            X=self.X[rows],
+            residuals=self.residuals[rows],
+            weights=weights,
+            stage_features=features,
+            positions=self.positions_of(rows),
+        )
 
-    def noisy_copies(self, rows: Rows, recipe: Recipe, repeats: int, seed: np.random.SeedSequence) -> NoisyRows:
-        """Make ``repeats`` noisy copies of some rows, to train on."""
+    def positions_of(self, rows: Rows | Booleans) -> Integers:
+        """Positions of some rows in the whole table."""
+        return (np.arange(len(self.X)) if self.positions is None else self.positions)[rows]
+
+    def noisy_copies(
+        self, rows: Rows, recipe: Recipe, repeats: int, seed: np.random.SeedSequence, design: str
+    ) -> NoisyRows:
+        """Make ``repeats`` noisy copies of some rows, to train on; ``design`` is a name in ``NOISE_DESIGNS``."""
         # rows are looked up in the table when they are needed: it is not copied
         chosen = None if len(rows) == len(self.X) and np.array_equal(rows, np.arange(len(rows))) else rows
         weights = None if self.weights is None else self.weights[rows]
-        rng = np.random.default_rng(seed)
-        return noisy_rows(recipe, self.X, self.residuals[rows], weights, repeats, rng, chosen, self.stage_features)
+        positions, y = self.positions_of(rows), self.residuals[rows]
+        return noisy_rows(recipe, self.X, y, weights, repeats, seed, design, positions, chosen, self.stage_features)
 
     def validation_copies(
-        self, rows: Rows, recipe: Recipe, repeats: int, seed: np.random.SeedSequence
+        self, rows: Rows, recipe: Recipe, repeats: int, seed: np.random.SeedSequence, design: str
     ) -> NoisyRows | None:
         """Make at most ``repeats`` noisy copies of held-out rows, to decide when to stop; ``None`` without rows."""
         if len(rows) == 0:
             return None
-        return self.noisy_copies(rows, recipe, min(repeats, -(-VALIDATION_ROWS // len(rows))), seed)
+        return self.noisy_copies(rows, recipe, min(repeats, -(-VALIDATION_ROWS // len(rows))), seed, design)
 
 
 def joined(tables: Sequence[NoiseTable]) -> NoiseTable:
     """Lay tables of the same columns end to end."""
     weights = [table.weights for table in tables if table.weights is not None]
     features = [table.stage_features for table in tables if table.stage_features is not None]
+    positions = [table.positions for table in tables if table.positions is not None]
     return NoiseTable(
         np.concatenate([table.X for table in tables]),
         np.concatenate([table.residuals for table in tables]),
         np.concatenate(weights) if weights else None,
         tables[0].categorical,
         np.concatenate(features) if features else None,
+        np.concatenate(positions) if positions else None,
     )

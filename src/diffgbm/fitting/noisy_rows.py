@@ -20,11 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgbm._util.types import Array, Rows
+from diffgbm._util.errors import choose
+from diffgbm._util.types import Array, Integers, Rows
 from diffgbm.data.blocks import BlockSequence, block_length, ranges, take
 from diffgbm.diffusion.noise_levels import LOSS_WEIGHTINGS, NOISE_FEATURES
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.diffusion.targets import TargetPoint, target_at
+from diffgbm.fitting.noise_design import NOISE_DESIGNS
 
 _TEMPORARIES = 16
 """Numbers that a noisy row needs while its target is computed."""
@@ -143,14 +145,20 @@ def noisy_rows(
     y: Array,
     weights: Array | None,
     n_repeats: int,
-    rng: np.random.Generator,
+    seed: np.random.SeedSequence,
+    design: str = "independent",
+    positions: Integers | None = None,
     chosen: Rows | None = None,
     stage_features: Array | None = None,
 ) -> NoisyRows:
-    """Draw the noise model's training data from standardised responses ``y`` (m, d) of the chosen rows of ``X``."""
-    n = n_repeats * len(y)
-    times = recipe.times.draw(n, recipe.path, rng)
-    return NoisyRows(recipe, X, y, weights, times, rng.standard_normal((n, y.shape[1])), chosen, stage_features)
+    """Draw the noise model's training data from standardised responses ``y`` (m, d) of the chosen rows of ``X``.
+
+    ``design`` is a name in ``NOISE_DESIGNS``, ``positions`` (m,) those of the rows in the whole table; by default these
+    rows are the whole table.
+    """
+    positions = np.arange(len(y)) if positions is None else positions
+    times, noise = choose("noise_design", design, NOISE_DESIGNS).draw(recipe, n_repeats, positions, y.shape[1], seed)
+    return NoisyRows(recipe, X, y, weights, times, noise, chosen, stage_features)
 
 
 class NoisyRowSequence(BlockSequence):

@@ -26,6 +26,7 @@ from diffgbm.fitting.constraints import check_constraints, check_monotone, with_
 from diffgbm.fitting.fit_progress import FitProgress
 from diffgbm.fitting.limits import check_support, table_support, wanted_atoms
 from diffgbm.fitting.model import FittedModel
+from diffgbm.fitting.noise_design import NOISE_DESIGNS, check_copies
 from diffgbm.fitting.noise_table import NoiseTable
 from diffgbm.fitting.out_of_bag import Training
 from diffgbm.fitting.outliers import fitted_without_outliers
@@ -257,7 +258,6 @@ def lightgbm_params(params: Mapping[str, Any], seed: int, threads: int) -> dict[
 
 
 _COUNTS = {
-    "n_repeats": 1,
     "n_estimators": 1,
     "residualize_k_folds": 2,
     "residualize_repeats": 1,
@@ -278,6 +278,8 @@ def check_arguments(params: Mapping[str, Any]) -> None:
     known("engine", params["engine"], get_args(Kind))
     known("bag_mix", params["bag_mix"], get_args(Mix))
     known("repeats", params["repeats"], REPEATS)
+    known("noise_design", params["noise_design"], NOISE_DESIGNS)
+    check_copies(params["n_repeats"])
     for name, low in _COUNTS.items():
         if not (name == "residualize_k_folds" and hasattr(params[name], "split")):
             check_count(name, params[name], low)
