@@ -178,3 +178,26 @@ def test_a_tariff_is_not_a_table_of_copies(exceptions):
     price = rng.normal(size=(4, 4, 4))[tuple(X.astype(int).T)][:, None]
     other = rng.random((2000, 1)) < exceptions
     assert find_records(X, np.where(other, rng.normal(size=(2000, 1)), price)).kind == "independent"
+
+
+def test_copies_are_all_found_where_some_hold_a_value_of_their_own():
+    """A date's sine tells the rows of a rare day apart; the copies of other days are copies too."""
+    random = np.random.default_rng(3)
+    days = random.integers(0, 300, 700)
+    X = np.column_stack([np.sin(days), random.integers(0, 3, 700), np.round(random.gamma(4.0, 20.0, 700), 1)])
+    y = np.where(random.random(700) < 0.4, 0.0, random.lognormal(size=700))[:, None]
+    records = find_records(np.vstack([X, X[:200]]), np.vstack([y, y[:200]]))
+    assert (records.kind, records.n_records) == ("copies", 700)
+
+
+def test_copies_beside_entities():
+    """Entities measured anew stay together; elsewhere only what agrees in the response too is a copy."""
+    random = np.random.default_rng(4)
+    entities = np.repeat(random.normal(size=(50, 2)), 4, axis=0)
+    coarse = random.integers(0, 4, (300, 2)).astype(float)
+    X = np.vstack([entities, coarse, coarse[:60]])
+    y = random.normal(size=500)
+    y = np.concatenate([y, y[200:260]])[:, None]
+    records = find_records(X, y)
+    assert records.kind == "entities"
+    assert records.n_records == 50 + 300

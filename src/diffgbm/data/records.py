@@ -18,14 +18,15 @@ Three kinds of evidence tell the two apart.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import binom, rankdata
 from sklearn.neighbors import NearestNeighbors
 
 from diffgbm._util.errors import known
-from diffgbm._util.types import Array, Integers
+from diffgbm._util.types import Array, Booleans, Integers
 from diffgbm.data.hashing import STEP, Bits, mixed_bits
 
 Repeats = Literal["auto", "together", "independent"]
@@ -149,17 +150,17 @@ def find_records(X: Array, y: Array, repeats: str = "auto") -> Records:
     copies = int(np.gcd.reduce(count_xy))
     if copies > 1 and len(count_xy) >= MIN_DISTINCT:
         return Records(_copies(same_xy, copies), "stacked", n, distinct)
-    entities = entity_labels(X, same_x)
-    if len(np.unique(entities)) < n:
-        # what repeats to the last digit is the same thing, whether its responses agree or not
-        together = np.bincount(entities)[entities] > 1
-        agree = len(np.unique(same_xy[together])) == len(np.unique(entities[together]))
-        return Records(entities, "copies" if agree else "entities", n, distinct)
-    if _repeats_fine_responses(y, same_x, same_xy):
-        return Records(same_xy, "copies", n, distinct)
-    if pairs(count_x) > _chance(X, same_x, same_xy) * pairs_by_chance(X) and _agree_in_y(X, y, count_x, count_xy):
-        return Records(same_xy, "copies", n, distinct)
-    return Records(None, "independent", n, distinct)
+    identified = identified_rows(X, same_x) & (count_x[same_x] > 1)
+    copied = _repeats_fine_responses(y, same_x, same_xy) or (
+        pairs(count_x) > _chance(X, same_x, same_xy) * pairs_by_chance(X) and _agree_in_y(X, y, count_x, count_xy)
+    )
+    if not (copied or identified.any()):
+        return Records(None, "independent", n, distinct)
+    # what repeats to the last digit is the same thing, whether its responses agree or not
+    alone = np.arange(n) if not copied else same_xy
+    labels = _numbered(np.where(identified, same_x, n + alone))
+    agree = len(np.unique(same_xy[identified])) == len(np.unique(same_x[identified]))
+    return Records(labels, "copies" if agree else "entities", n, distinct)
 
 
 def given_records(X: Array, labels: Integers) -> Records:
@@ -169,7 +170,12 @@ def given_records(X: Array, labels: Integers) -> Records:
 
 def row_labels(*tables: Array) -> Integers:
     """Number the distinct rows of tables (n, p), side by side, from 0: equal rows, NaN included, have equal numbers."""
-    return np.asarray(np.unique(row_hashes(*tables), return_inverse=True)[1], dtype=np.int64).ravel()
+    return _numbered(row_hashes(*tables))
+
+
+def _numbered(values: NDArray[Any]) -> Integers:
+    """Number the distinct values (n,) from 0."""
+    return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.int64).ravel()
 
 
 def row_hashes(*tables: Array) -> Bits:
@@ -222,11 +228,11 @@ def is_fine(column: Array, n_rows: int) -> bool:
     return True
 
 
-def entity_labels(X: Array, same_x: Integers) -> Integers:
-    """Number the entities of rows (n, p): rows that agree in ``X`` and in a value that happens only once by chance.
+def identified_rows(X: Array, same_x: Integers) -> Booleans:
+    """Say which rows (n, p) hold a value that only one thing has: rows that share it are records of that thing.
 
     Such a value stands in a column that is recorded finely. It is neither missing nor a pile, which many rows share
-    (a zero amount), and all rows that hold it agree in ``X``. Any other row is an entity of its own.
+    (a zero amount), and all rows that hold it agree in ``X``.
     """
     n = len(X)
     known = np.zeros(n, dtype=bool)
@@ -238,8 +244,7 @@ def entity_labels(X: Array, same_x: Integers) -> Integers:
             variants = np.bincount(np.unique(np.column_stack([value, same_x]), axis=0)[:, 0], minlength=len(count))
             rare = count <= PILE * np.median(count)
             known |= np.isfinite(column) & (rare & (variants == 1))[value]
-    labels = np.where(known, same_x, same_x.max() + 1 + np.arange(n))
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    return known
 
 
 def neighbour_agreement(X: Array, y: Array) -> float:
