@@ -44,7 +44,7 @@ def test_explain_is_about_all_rows():
 def test_automatic_fits_have_atoms(tmp_path):
     X, y = zero_inflated(400)
     model = auto(LEAST).fit(X, y)
-    assert "is exactly 0." in model.explain()
+    assert "is exactly 0; candidates compete on other rows." in model.explain()
     fresh, observed = zero_inflated(1000, seed=1)
     distribution = model.predict_distribution(fresh)
     assert distribution.cdf(0.0).mean() == pytest.approx(np.mean(observed == 0.0), abs=0.05)

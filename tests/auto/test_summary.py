@@ -97,7 +97,7 @@ def test_what_was_done_to_the_pool(parts):
     model.shapes, model.correction = (ResponseShape(low=0.0),), object()
     model.atoms = SimpleNamespace(values=np.array([0.0, 2.5]))
     text = summary(pool, model, leaderboard, (0.25, 0.5), True, DISTINCT, 100)
-    assert "Predictions are kept to at least 0. A classifier predicts how often price is exactly 0, 2.5. " in text
+    assert "Predictions are kept to at least 0. A classifier predicts how often price is exactly 0, 2.5; cand" in text
     assert "Intervals are recalibrated on such rows. The time limit cut the fit short: a larger one may" in text
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from diffgbm._util.errors import WeakFitWarning
+from diffgbm._util.errors import DiffGBMWarning, WeakFitWarning
 from tests.conftest import tiny, toy
 
 
@@ -45,3 +45,26 @@ def test_constant_responses_are_named():
 def test_three_rows_are_too_few():
     X, y = toy(3)
     assert any("X has 3 rows, too few" in text for text in messages(X, y, residualize="off"))
+
+
+def piled(share, n=200):
+    X, y = toy(n)
+    y = np.abs(y) + 0.1
+    y[: round(share * n)] = 0.0
+    return X, y
+
+
+def test_a_pile_at_the_end_is_named_with_its_share_and_a_remedy():
+    with pytest.warns(DiffGBMWarning, match=r"y is exactly 0 in 40% of the rows.*atoms='auto'.*support='auto'"):
+        tiny("flow").fit(*piled(0.4))
+
+
+@pytest.mark.parametrize("arguments", [{"atoms": "auto"}, {"support": "auto"}, {"atoms": [0.0]}])
+def test_a_pile_that_is_modelled_is_not_named(arguments):
+    tiny("flow", **arguments).fit(*piled(0.4))  # a warning would be an error
+
+
+def test_small_piles_and_whole_numbers_are_not_named():
+    tiny("flow").fit(*piled(0.05))
+    X, y = piled(0.4)
+    tiny("flow").fit(X, np.rint(y * 3))

@@ -53,7 +53,7 @@ def summary(
     shapes = [f"Predictions are kept to {shape}." for shape in model.shapes if shape]
     if model.atoms is not None:
         values = ", ".join(f"{value:g}" for value in model.atoms.values)
-        shapes += [f"A classifier predicts how often {names[0]} is exactly {values}."]
+        shapes += [f"A classifier predicts how often {names[0]} is exactly {values}; candidates compete on other rows."]
     response = " and ".join(names)
     if model.is_climatology:
         sentences = _climatology(response, model, leaderboard)

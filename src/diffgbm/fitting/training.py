@@ -31,7 +31,7 @@ from diffgbm.fitting.noise_table import NoiseTable
 from diffgbm.fitting.out_of_bag import Training
 from diffgbm.fitting.outliers import fitted_without_outliers
 from diffgbm.fitting.training_table import TrainingTable, read_table
-from diffgbm.fitting.weak_fits import warn_of_few_rounds, warn_of_first_stage
+from diffgbm.fitting.weak_fits import warn_of_few_rounds, warn_of_first_stage, warn_of_pile
 
 
 @one_blas_thread()
@@ -130,6 +130,8 @@ def fit_table(
         support,
     )
     if warns:
+        if params["atoms"] is None and support is None and whole.y.shape[1] == 1:
+            warn_of_pile(whole.observed[:, 0], model.response_names[0], stacklevel=6)
         warn_of_first_stage(error if atom_fit is None else 0.0, stacklevel=6)
         warn_of_few_rounds(model, params, np.ptp(table.y, axis=0) == 0.0, stacklevel=6)
     held_out = tuple(bag.held_out for bag in bags)

@@ -1,4 +1,4 @@
-"""Warnings about fits that learned nothing: a constant response, a useless first stage, a noise model of few rounds."""
+"""Warnings about fits that say little or the wrong thing: a constant or piled-up response, a first stage of noise."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import numpy as np
 
 from diffgbm._util.errors import WeakFitWarning, warn
 from diffgbm._util.types import Array, Booleans
+from diffgbm.fitting.atoms import END_ROWS
 from diffgbm.fitting.model import FittedModel
 
 FEW_ROWS = 5
 """Fewer rows are too few for any model."""
 FEW_ROUNDS = 3
 """A noise model that stops after so many boosting rounds, or fewer, learned next to nothing from X."""
+PILE = 0.1
+"""Share of the rows at the smallest or the largest response that calls for a point mass."""
 REMEDY = "AutoDiffGBM mixes such a model with the training responses, or replaces it by them."
 
 
@@ -37,6 +40,20 @@ def warn_of_table(observed: Array, names: tuple[str, ...] | None, stacklevel: in
             stacklevel=stacklevel + 1,
             category=WeakFitWarning,
         )
+
+
+def warn_of_pile(y: Array, name: str, stacklevel: int) -> None:
+    """Warn of responses (n,) that pile up at their smallest or largest value, where a diffusion has no point mass."""
+    shares = {float(end): float(np.mean(y == end)) for end in (y.min(), y.max())}
+    value, share = max(shares.items(), key=lambda item: item[1])
+    if share < PILE or share * len(y) < END_ROWS or share == 1.0 or np.all(y == np.rint(y)):
+        return
+    warn(
+        f"{name} is exactly {value:g} in {share:.0%} of the rows. The model spreads this probability over values "
+        "nearby: set atoms='auto', or support='auto' if it is a limit, to predict how often it occurs. AutoDiffGBM "
+        "does so by itself.",
+        stacklevel=stacklevel + 1,
+    )
 
 
 def warn_of_first_stage(ratio: float, stacklevel: int) -> None:
