@@ -2,28 +2,10 @@
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from diffgbm.data import columns
 from diffgbm.data.table_files import TableFileError
-
-
-def written(path, **content):
-    pq.write_table(pa.table(content), path)
-    return path
-
-
-@pytest.fixture
-def table(tmp_path):
-    return written(
-        tmp_path / "t.parquet",
-        size=[1.5, None, 3.0],
-        town=["x", "y", None],
-        garden=[True, False, True],
-        price=[10, 20, 30],
-        rent=[1.0, 2.0, 3.0],
-    )
 
 
 def test_a_bad_target_names_its_row(table):

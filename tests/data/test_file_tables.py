@@ -4,7 +4,6 @@ import datetime
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from diffgbm._util.errors import DiffGBMWarning
@@ -12,23 +11,7 @@ from diffgbm.data import columns, file_tables
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.file_format import ReadingOptions
 from diffgbm.data.table_files import TableFileError
-
-
-def written(path, **content):
-    pq.write_table(pa.table(content), path)
-    return path
-
-
-@pytest.fixture
-def table(tmp_path):
-    return written(
-        tmp_path / "t.parquet",
-        size=[1.5, None, 3.0],
-        town=["x", "y", None],
-        garden=[True, False, True],
-        price=[10, 20, 30],
-        rent=[1.0, 2.0, 3.0],
-    )
+from tests.data.conftest import written
 
 
 def test_a_training_table_has_categories_numbers_and_a_named_target(table):

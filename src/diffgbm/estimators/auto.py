@@ -168,16 +168,7 @@ class AutoDiffGBM(DistributionalRegressor):
         Parameters
         ----------
         {table}
-        sample_weight : array-like of shape (n,), optional
-            Weight of each row.
-        groups : array-like of shape (n,) or str, optional
-            What each row belongs to: a customer, a device, a patient. No split divides a group, so that held-out
-            scores, pool weights and recalibration are those of new groups. The name of a column of ``X`` takes this
-            column out of the features.
-        time : array-like of shape (n,) or str, optional
-            When each row was observed: numbers or dates. No split learns from the future: candidates are compared in
-            expanding windows, and the last rows are held out for stopping, pooling and recalibration. A column of ``X``
-            that is named stays a feature. Rows need not be sorted.
+        {structure}
 
         Returns
         -------

@@ -35,11 +35,24 @@ ROWS_AT_ONCE = 8192
 SHARED = {
     "table": """
         X : array-like or frame of shape (n, p)
-            Numbers and categories; values may be missing. One-dimensional arrays are one column.
+            Numbers, categories, text and dates; values may be missing. One-dimensional arrays are one column.
         y : array-like, Series or frame of shape (n,) or (n, d)
             Responses, all finite.
         cat_idx : sequence of int, optional
             Categorical columns of an array.
+    """,
+    "structure": """
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row.
+        groups : array-like of shape (n,) or str, optional
+            What each row belongs to: a customer, a device, a patient. No split divides a group, so that held-out
+            scores, weights of a pool and recalibration are those of new groups. The name of a column of ``X`` takes
+            this column out of the features.
+        time : array-like of shape (n,) or str, optional
+            When each row was observed: numbers or dates. No split learns from the future: first-stage models are
+            cross-fitted and candidates compared in expanding windows, and the last rows are held out for early
+            stopping, pooling and recalibration. A column of ``X`` that is named stays a feature. Rows need not be
+            sorted.
     """,
     "sampled": """
         X : array-like or frame of shape (n, p)

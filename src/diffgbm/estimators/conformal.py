@@ -56,7 +56,7 @@ class ConformalDiffGBM(DistributionalRegressor):
     """Use this if intervals must have a coverage guarantee: conformal calibration of a distributional regressor.
 
     If you have a fitted model and rows that it has not seen, call ``ConformalDiffGBM(model).calibrate(X, y)``;
-    otherwise ``fit`` does both. The documentation has a guide, "Conformal intervals".
+    otherwise ``fit`` does both. See "Conformal intervals" in the documentation.
 
     Parameters
     ----------

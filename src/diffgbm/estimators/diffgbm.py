@@ -237,15 +237,7 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         Parameters
         ----------
         {table}
-        sample_weight : array-like of shape (n,), optional
-            Weight of each row.
-        groups : array-like of shape (n,) or str, optional
-            What each row belongs to: a customer, a device, a patient. No split divides a group, so that out-of-bag
-            scores are those of new groups. The name of a column of ``X`` takes this column out of the features.
-        time : array-like of shape (n,) or str, optional
-            When each row was observed: numbers or dates. No split learns from the future: first-stage models are
-            cross-fitted in expanding windows, and the last rows are held out for early stopping. A column of ``X`` that
-            is named stays a feature. Rows need not be sorted.
+        {structure}
 
         Returns
         -------
