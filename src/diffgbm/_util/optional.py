@@ -22,7 +22,9 @@ EXTRAS = {
     "skops.io": "skops",
     "skpro.distributions": "skpro",
     "skpro.regression.base": "skpro",
+    "starlette": "serve",
     "typer": "cli",
+    "uvicorn": "serve",
     "xlrd": "bench",
 }
 

@@ -60,6 +60,7 @@ from diffgbm.cli.parameters import (
     Trust,
     reads_tables,
 )
+from diffgbm.cli.serving import serve
 from diffgbm.data.columns import feature_names
 from diffgbm.data.file_format import ReadingOptions
 from diffgbm.data.file_tables import (
@@ -432,6 +433,9 @@ def demo(output: Annotated[Path, typer.Option("--output", "-o", help="Picture to
     check_folder(output)
     need("matplotlib.pyplot")
     run_demo(str(output))
+
+
+app.command()(serve)
 
 
 def loaded_model(path: Path, trust: Sequence[str], jobs: int) -> DistributionalRegressor:

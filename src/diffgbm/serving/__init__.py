@@ -1,0 +1,1 @@
+"""A model behind HTTP: ``diffgbm serve`` answers programs, ``diffgbm explore`` is a page to play with."""
