@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -17,7 +17,15 @@ from diffgbm.data.structure import Structure, check_groups
 from diffgbm.diffusion.recipe import Recipe, resolve
 from diffgbm.distributions.support import Support
 from diffgbm.engine.factory import Kind, Mix
-from diffgbm.first_stage import FirstStageValues, Plan, Task, fit_first_stage, n_fits, plan_first_stage
+from diffgbm.first_stage import (
+    FirstStageValues,
+    FittedFirstStage,
+    Plan,
+    Task,
+    fit_first_stage,
+    n_fits,
+    plan_first_stage,
+)
 from diffgbm.first_stage.cross_fitting import with_values
 from diffgbm.first_stage.lightgbm_mean import regression_params
 from diffgbm.fitting.atoms import AtomFit, atom_values, fit_atoms
@@ -84,33 +92,15 @@ def fit_table(
     atom_fit = fitted_atoms(whole, atoms, seed_integer(atom_seed), threads)
     table = whole if atom_fit is None else whole.continuous(atom_fit.rest)
     plan = plan_first_stage(params["residualize"], params["first_stage_features"], params["extra_residualizer_params"])
-    task = Task(
-        table.X,
-        table.y,
-        table.features.categorical,
-        table.weights,
-        params["residualize_k_folds"],
-        repeats_of(params["residualize_k_folds"], params["residualize_repeats"], table.structure),
-        seed_integer(seeds[0]),
-        threads,
-        structure=table.structure,
-    )
+    task = _first_stage_task(params, table, seed_integer(seeds[0]), threads)
     n_boosters = params["n_bags"] * table.y.shape[1]
     with StatusLine("fit", params["verbose"]) as line:
         progress = FitProgress(
             line, n_fits(plan, task), n_boosters, params["n_estimators"], params["early_stopping_rounds"]
         )
-        first_stage, stage_values, cleaned, moved = fitted_without_outliers(
-            replace(task, tick=progress.first_stage_fit),
-            lambda task: fit_first_stage(task, plan),
-            suspects=table.suspects,
+        table, first_stage, stage_values, error = _fitted_first_stage(
+            table, plan, task, progress.first_stage_fit, atom_fit is not None
         )
-        table = table.with_responses(cleaned, moved)
-        subtracted = first_stage is not None and first_stage.location is not None
-        error = _relative_error(stage_values, table) if subtracted else 0.0
-        if atom_fit is not None and error >= 1.0:
-            task = replace(task, y=table.y)
-            first_stage, stage_values = fit_first_stage(task, replace(plan, subtracted=None, scaled=None))
         noise_table = NoiseTable.of(table.X, table.y, table.weights, table.features.categorical, stage_values)
         if params["sde_initialize_from_data"]:
             recipe = recipe.fitted_to(with_values(noise_table.residuals))
@@ -134,11 +124,10 @@ def fit_table(
             warn_of_pile(whole.observed[:, 0], model.response_names[0], stacklevel=6)
         warn_of_first_stage(error if atom_fit is None else 0.0, stacklevel=6)
         warn_of_few_rounds(model, params, np.ptp(table.y, axis=0) == 0.0, stacklevel=6)
-    held_out = tuple(bag.held_out for bag in bags)
     training = Training(
         table.X,
         stage_values,
-        held_out,
+        tuple(bag.held_out for bag in bags),
         table.repetition,
         table.copies,
         whole.X,
@@ -147,6 +136,41 @@ def fit_table(
         whole.structure.order,
     )
     return model, training
+
+
+def _first_stage_task(params: Mapping[str, Any], table: TrainingTable, seed: int, threads: int) -> Task:
+    """Return the table and the folds that first-stage models are cross-fitted with."""
+    folds = params["residualize_k_folds"]
+    return Task(
+        table.X,
+        table.y,
+        table.features.categorical,
+        table.weights,
+        folds,
+        repeats_of(folds, params["residualize_repeats"], table.structure),
+        seed,
+        threads,
+        structure=table.structure,
+    )
+
+
+def _fitted_first_stage(
+    table: TrainingTable, plan: Plan, task: Task, tick: Callable[[], object], beside_atoms: bool
+) -> tuple[TrainingTable, FittedFirstStage | None, FirstStageValues, float]:
+    """Fit the first stage; outliers of its residuals are moved in the table that comes back.
+
+    The last value is the relative error of what is subtracted. Beside atoms a mean worse than none is left out.
+    """
+    first_stage, values, cleaned, moved = fitted_without_outliers(
+        replace(task, tick=tick), lambda task: fit_first_stage(task, plan), suspects=table.suspects
+    )
+    table = table.with_responses(cleaned, moved)
+    subtracted = first_stage is not None and first_stage.location is not None
+    error = _relative_error(values, table) if subtracted else 0.0
+    if beside_atoms and error >= 1.0:
+        unscaled = replace(plan, subtracted=None, scaled=None)
+        first_stage, values = fit_first_stage(replace(task, y=table.y), unscaled)
+    return table, first_stage, values, error
 
 
 def _relative_error(stage_values: FirstStageValues, table: TrainingTable) -> float:
