@@ -10,6 +10,7 @@ from diffgbm import metrics
 from diffgbm.auto.atoms import MAX_ATOMS, ROWS_PER_ATOM, ResponseShape
 from diffgbm.auto.pool import point_crps
 from diffgbm.distributions.scalar import PredictiveDistribution
+from diffgbm.distributions.support import Support
 from tests.auto.shapes import correct_distributions
 
 
@@ -19,6 +20,25 @@ def test_few_values_are_noticed():
     np.testing.assert_array_equal(shape.atoms, [3.0, 5.0, 8.0])
     assert str(shape) == "3 values from 3 to 8"
     np.testing.assert_array_equal(shape(np.array([[-9.0, 3.9, 4.1], [6.4, 6.6, 99.0]])), [[3, 3, 5], [5, 8, 8]])
+
+
+def test_gaps_between_counts_are_filled_and_codes_are_not_counts():
+    counts = np.repeat([0.0, 1.0, 2.0, 3.0, 4.0, 6.0], ROWS_PER_ATOM)
+    np.testing.assert_array_equal(ResponseShape.of(counts).atoms, np.arange(7.0))
+    coded = np.repeat([1.0, 2.0, 3.0, 4.0, 999.0], ROWS_PER_ATOM)
+    np.testing.assert_array_equal(ResponseShape.of(coded).atoms, [1.0, 2.0, 3.0, 4.0, 999.0])
+    tens = np.repeat([0.0, 10.0, 20.0, 40.0], ROWS_PER_ATOM)
+    np.testing.assert_array_equal(ResponseShape.of(tens).atoms, [0.0, 10.0, 20.0, 40.0])
+
+
+def test_counts_between_given_limits_may_exceed_those_that_were_seen():
+    shape = ResponseShape.of(np.repeat([0.0, 1.0, 2.0, 3.0], ROWS_PER_ATOM))
+    open_above = shape.as_counts(Support(0.0))
+    assert open_above.support.integers
+    np.testing.assert_array_equal(open_above(np.array([-2.0, 1.4, 7.6])), [0.0, 1.0, 8.0])
+    np.testing.assert_array_equal(shape(np.array([7.6])), [3.0])
+    prices = ResponseShape.of(np.repeat([1.5, 2.5, 3.5], ROWS_PER_ATOM))
+    assert prices.as_counts(Support(0.0)) is prices
 
 
 @pytest.mark.parametrize(

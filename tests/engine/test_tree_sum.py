@@ -16,8 +16,11 @@ def test_tree_sum_is_predict(kind):
     rng = np.random.default_rng(3)
     Z = np.hstack([rng.normal(size=(700, 1)), models.rows(700, 4, awkward=0.3), rng.normal(size=(700, 1))])
     expected = 0.25 * boosters[0].predict(Z) + 0.75 * boosters[1].predict(Z)
-    got = TreeSum(boosters, [0.25, 0.75])(Z)
-    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12 * (1 + models.size(boosters)))
+    total = TreeSum(boosters, [0.25, 0.75])
+    close = 1e-12 * (1 + models.size(boosters))
+    np.testing.assert_allclose(total(Z), expected, rtol=0, atol=close)
+    for i, booster in enumerate(boosters):
+        np.testing.assert_allclose(total.alone(i, Z), booster.predict(Z), rtol=0, atol=4 * close)
 
 
 @settings(max_examples=25, deadline=None)

@@ -78,11 +78,30 @@ def test_conformal_models_ask_the_model_inside(model: DiffGBM) -> None:
     conformal = ConformalDiffGBM(model).calibrate(X, y)
     pd.testing.assert_frame_equal(conformal.predict_uncertainty(X[:4]), model.predict_uncertainty(X[:4]))
     pd.testing.assert_series_equal(conformal.predict_novelty(X[:4]), model.predict_novelty(X[:4]))
-    crossed = ConformalDiffGBM(DiffGBM.flow(n_bags=2, **SMALL), method="cv", cv=2, seed=0).fit(X, y)
-    with pytest.raises(ValueError, match="method='split'"):
-        crossed.predict_uncertainty(X[:4])
     adaptive = AdaptiveConformal(DiffGBM.flow(n_bags=2, **SMALL)).fit(X, y)
     assert len(adaptive.predict_uncertainty(X[:4])) == 4
+
+
+def test_cross_fitted_conformal_models_are_compared_with_each_other() -> None:
+    X, y = table()
+    X.loc[X.index[0], "kind"] = "rare"  # the models of the folds have different categories
+    crossed = ConformalDiffGBM(DiffGBM.flow(**SMALL), method="cv", cv=3, seed=0).fit(X, y)
+    found = crossed.predict_uncertainty(X[1:21])
+    np.testing.assert_allclose(found["total"], found["aleatoric"] + found["epistemic"])
+    means = [model.predict(X[1:21]) for model in crossed.models_]
+    np.testing.assert_allclose(found["mean_error"], np.sqrt(2.0) * np.std(means, axis=0), rtol=0.2)
+    assert (found["epistemic"] > 0.5 * np.var(means, axis=0)).all()
+    assert len(crossed.predict_novelty(X[1:5])) == 4
+
+
+def test_other_estimators_inside_are_refused_with_the_remedy() -> None:
+    class Other:
+        """Not of this library."""
+
+    conformal = ConformalDiffGBM()
+    conformal.models_ = [Other()]
+    with pytest.raises(TypeError, match=r"Other\. Calibrate a DiffGBM"):
+        conformal.predict_uncertainty(table()[0])
 
 
 def test_a_fit_by_time_warns_that_the_epistemic_part_is_too_small() -> None:

@@ -108,6 +108,17 @@ def test_the_model_learns(fitted):
     assert "It mixes 4 models, each fitted with its own copy of preprocess" in fitted.explain()
 
 
+def test_uncertainty_and_novelty_of_raw_rows(fitted):
+    X, _ = frame()
+    found = fitted.predict_uncertainty(X[:6])
+    np.testing.assert_allclose(found["total"], found["aleatoric"] + found["epistemic"])
+    assert (found["epistemic"] > 0.0).all()
+    assert (np.abs(np.sqrt(found["total"]) / fitted.predict_std(X[:6]) - 1.0) < 0.2).all()
+    assert fitted.predict_novelty(X[:6].assign(x=1e6)).max() < 0.05
+    with pytest.raises(TypeError, match=r"explain_rows have no answer with preprocess.*Transform X before fit"):
+        fitted.explain_rows(X[:6])
+
+
 def test_a_file_holds_the_transformers(fitted, tmp_path):
     X, _ = frame()
     fitted.save(tmp_path / "m.dgbm")

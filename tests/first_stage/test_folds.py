@@ -34,6 +34,16 @@ def test_folds_average_to_the_predictor(name: str) -> None:
     assert n_folds(predictor) == (1 if name == "extra_trees" else count)
 
 
+def test_a_single_fold_shares_the_tables_of_all() -> None:
+    task = table()
+    predictor = build("mean").cross_fit(task).predictor
+    averages = predictor.averages
+    part = fold(predictor, 1, 4)
+    expected = predictor.models[0][1].predict(task.X, num_threads=1)
+    np.testing.assert_allclose(part(task.X)[:, 0], expected, rtol=1e-12, atol=1e-12)
+    assert part.of.averages is averages
+
+
 def test_a_gaussian_process_is_one_model() -> None:
     predictor = build("gp").cross_fit(table()).predictor
     assert n_folds(predictor) == 1

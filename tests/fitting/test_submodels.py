@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from diffgbm import DiffGBM
-from diffgbm.fitting.submodels import is_single, submodel_points, uncertainty_of
+from diffgbm.fitting.submodels import Submodels, cross_fitted_uncertainty, is_single, submodel_points
 
 SMALL = {"n_estimators": 10, "n_repeats": 4, "n_jobs": 1, "seed": 0}
 
@@ -98,10 +98,22 @@ def test_members_count_by_their_weights() -> None:
     X, y = table()
     model = DiffGBM.flow(n_bags=2, residualize_k_folds=2, **SMALL).fit(X, y)
     found = submodel_points(model.model_, X[:5], model.sampler_with({}))
-    once = uncertainty_of([found], np.ones(1), True)
-    twice = uncertainty_of([found, found], np.array([0.3, 0.7]), True)
+    once = Submodels((found,), np.ones(1)).uncertainty(True)
+    twice = Submodels((found, found), np.array([0.3, 0.7])).uncertainty(True)
     for name, values in once.columns().items():
         np.testing.assert_allclose(twice.columns()[name], values, rtol=1e-6, atol=1e-12, err_msg=name)
+
+
+def test_cross_fitted_models_are_mixed_equally() -> None:
+    X, y = table()
+    model = DiffGBM.flow(n_bags=2, residualize_k_folds=2, **SMALL).fit(X, y)
+    found = Submodels((submodel_points(model.model_, X[:5], model.sampler_with({})),), np.ones(1))
+    moved = found.changed(lambda points: points + 2.0)
+    both = cross_fitted_uncertainty([found, moved])
+    alone = found.uncertainty(True)
+    np.testing.assert_allclose(both.aleatoric, alone.aleatoric)
+    np.testing.assert_allclose(both.epistemic, alone.epistemic + 1.0)
+    np.testing.assert_allclose(both.mean_error, 1.0)  # a jackknife of two
 
 
 def test_a_single_first_stage_model_is_known() -> None:

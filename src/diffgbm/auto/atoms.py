@@ -25,7 +25,7 @@ class ResponseShape:
     Attributes
     ----------
     atoms : ndarray of shape (k,) or None
-        All values that it takes, if they are few.
+        All values that it takes, if they are few, with the gaps between counts.
     low, high : float or None
         Limits at which the response piles up: points beyond are moved to them.
     limits : Support or None
@@ -43,7 +43,7 @@ class ResponseShape:
         """Find the shape of a response (n,)."""
         values, counts = np.unique(y, return_counts=True)
         if 1 < len(values) <= min(MAX_ATOMS, len(y) // ROWS_PER_ATOM):
-            return cls(atoms=values)
+            return cls(atoms=_without_gaps(values))
         enough = max(2.0, LIMIT_SHARE * len(y))
         low = float(values[0]) if counts[0] >= enough else None
         high = float(values[-1]) if counts[-1] >= enough else None
@@ -65,6 +65,15 @@ class ResponseShape:
         low = limits.low if np.sum(y == limits.low) >= enough else self.low
         high = limits.high if np.sum(y == limits.high) >= enough else self.high
         return replace(self, low=low, high=high, limits=limits)
+
+    def as_counts(self, limits: Support) -> ResponseShape:
+        """Return all whole numbers between limits that the caller gave, if the few values are whole numbers in a row.
+
+        The training rows need not hold the largest count that can occur.
+        """
+        if self.atoms is None or not _are_consecutive(self.atoms):
+            return self
+        return ResponseShape(limits=replace(limits, integers=True))
 
     def __bool__(self) -> bool:
         return any(part is not None for part in (self.atoms, self.low, self.high, self.limits))
@@ -99,6 +108,25 @@ class ResponseShape:
         if self.atoms is not None:
             return f"{len(self.atoms)} values from {self.atoms[0]:g} to {self.atoms[-1]:g}"
         return "continuous" if self.support is None else str(self.support)
+
+
+def _are_consecutive(values: Array) -> bool:
+    """Whether sorted values (k,), at least three of them, are whole numbers in a row."""
+    return len(values) > 2 and bool((values == np.rint(values)).all() and (np.diff(values) == 1.0).all())
+
+
+def _without_gaps(values: Array) -> Array:
+    """Fill short gaps between sorted values (k,) that are whole numbers, most of them in a row.
+
+    No row had the count 10, some had 9 and 11: that is chance. A code such as 999 is no count.
+    """
+    steps = np.diff(values)
+    if len(values) < 3 or np.median(steps) != 1.0 or not (values == np.rint(values)).all():
+        return values
+    return np.concatenate(
+        [np.arange(v, v + (step if step <= len(values) else 1.0)) for v, step in zip(values, steps, strict=False)]
+        + [values[-1:]]
+    )
 
 
 def _nearest(atoms: Array, points: Array) -> NDArray[np.intp]:

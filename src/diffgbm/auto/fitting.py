@@ -309,10 +309,11 @@ def _limited(
 ) -> ResponseShape:
     """Add what the argument ``support`` says to the shape of a response (n,): its ``limits``, or none of our own.
 
-    A response that is to be discrete and takes too many values for a list is a whole number.
+    A response that is to be discrete and takes too many values for a list is a whole number. One that takes few, which
+    are whole numbers in a row, can be any whole number between limits that the caller gave.
     """
     if shape.atoms is not None:
-        return shape
+        return shape if limits is None else shape.as_counts(limits)
     if support is None:
         shape = replace(shape, limits=None)
     elif limits is not None:

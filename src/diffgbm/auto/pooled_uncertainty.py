@@ -11,14 +11,19 @@ from diffgbm.auto.effort import FOLDS
 from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.distributions import PredictiveDistribution
 from diffgbm.distributions.uncertainty import Uncertainty
-from diffgbm.fitting.submodels import SubmodelPoints, submodel_points, uncertainty_of, with_atoms
+from diffgbm.fitting.submodels import SubmodelPoints, Submodels, submodel_points, with_atoms
 
 POINTS = 377
 """Points of the pool's distribution, which is compared with its correction."""
 
 
 def pooled_uncertainty(pool: PooledModel, X: Array, threads: int = 1) -> Uncertainty:
-    """Decompose the uncertainty of encoded rows (n, p) over the members of a pool and their submodels.
+    """Decompose the uncertainty of encoded rows (n, p) over the members of a pool and their submodels."""
+    return pooled_submodels(pool, X, threads).uncertainty(pool.first.response.is_1d)
+
+
+def pooled_submodels(pool: PooledModel, X: Array, threads: int = 1) -> Submodels:
+    """Predict encoded rows (n, p) by the submodels of all members of a pool.
 
     Points are confined and recalibrated as those of the pool are: the correction moves each value of a row's
     distribution to another one, and the points of its submodels with it.
@@ -34,25 +39,32 @@ def pooled_uncertainty(pool: PooledModel, X: Array, threads: int = 1) -> Uncerta
         points = tuple(pool.confined(move(pool.confined(values))) for values in part.points)
         points = points if pool.atoms is None else with_atoms(points, pool.atoms, X)
         moved.append(SubmodelPoints(points, part.factor))
-    return uncertainty_of(moved, pool.shares, pool.first.response.is_1d)
+    return Submodels(tuple(moved), pool.shares)
 
 
-class _Move:
-    """Moves points (n, m, 1) as the correction moves those of the pool's distribution; leaves others as they are."""
+class Move:
+    """Moves points (n, m, 1) as a correction moves those of a distribution; without one it leaves them as they are.
+
+    Parameters
+    ----------
+    before, by : ndarray of shape (n, k) or None
+        Points of the distribution, and how far the correction moves each.
+    """
 
     def __init__(self, before: Array | None, by: Array | None) -> None:
         self.before, self.by = before, by
 
     def __call__(self, points: Array) -> Array:
+        """Move points (n, m, 1)."""
         if self.before is None or self.by is None:
             return points
         shifts = [np.interp(p, v, d) for p, v, d in zip(points[:, :, 0], self.before, self.by, strict=True)]
         return points + np.array(shifts).reshape(points.shape)
 
 
-def _correction(pool: PooledModel, X: Array, threads: int) -> _Move:
+def _correction(pool: PooledModel, X: Array, threads: int) -> Move:
     if pool.correction is None:
-        return _Move(None, None)
+        return Move(None, None)
     plain = replace(pool, correction=None, atoms=None).distribution(X, POINTS, threads=threads)
     assert isinstance(plain, PredictiveDistribution)
-    return _Move(plain.values, pool.correction(plain).values - plain.values)
+    return Move(plain.values, pool.correction(plain).values - plain.values)

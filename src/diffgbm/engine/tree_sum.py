@@ -26,11 +26,18 @@ class TreeSum:
 
     def __init__(self, boosters: Sequence[AnyBooster], weights: Sequence[float] | None = None) -> None:
         forests = [forest_of(booster) for booster in boosters]
-        self.pruned = plain(concatenate(forests, [1.0] * len(forests) if weights is None else weights))
+        self.weights = [1.0] * len(forests) if weights is None else list(weights)
+        self.ends = np.cumsum([0, *(len(forest.tree_nodes) - 1 for forest in forests)])
+        self.pruned = plain(concatenate(forests, self.weights))
 
     def __call__(self, X: Array) -> Array:
         """Predict rows ``X`` of shape (n, features): shape (n,)."""
         return predict_sum(self.pruned, X)
+
+    def alone(self, i: int, X: Array) -> Array:
+        """Predict rows (n, features) by booster ``i`` alone, without its weight, from the tables of all: shape (n,)."""
+        roots = self.pruned.roots[self.ends[i] : self.ends[i + 1]]
+        return predict_sum(self.pruned, X, roots) / self.weights[i]
 
 
 def plain(forest: Forest) -> Pruned:

@@ -330,10 +330,16 @@ class AdaptiveConformal(DistributionalRegressor):
     def _models_inside(self) -> Sequence[DistributionalRegressor]:
         return [self.model_] if isinstance(self.model_, DistributionalRegressor) else []
 
-    def _uncertainty(self, X: Array) -> Uncertainty:
+    def uncertainty_parts(self, X: Any) -> Uncertainty:
+        """Return what ``predict_uncertainty`` of the model inside returns, as a value also if ``X`` is a frame."""
         self._ready()
-        result: Uncertainty = self.model_._uncertainty(X)
+        result: Uncertainty = self.model_.uncertainty_parts(X)
         return result
+
+    def predict_novelty(self, X: Any) -> Any:
+        """Say how unlike the training rows of the model inside a row is: its ``predict_novelty``."""
+        self._ready()
+        return self.model_.predict_novelty(X)
 
     def _distribution_blocks(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> Iterator[Distribution]:
         self._ready()

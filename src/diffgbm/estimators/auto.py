@@ -15,8 +15,9 @@ from diffgbm._util.parallel import n_threads
 from diffgbm._util.types import Array
 from diffgbm.auto.fitting import AutomaticFit, fit_automatically
 from diffgbm.auto.pooled_model import PooledModel
-from diffgbm.auto.pooled_uncertainty import pooled_uncertainty
+from diffgbm.auto.pooled_uncertainty import pooled_submodels
 from diffgbm.auto.presets import PRESETS, Preset
+from diffgbm.data.frames import series_like
 from diffgbm.data.records import REPEATS
 from diffgbm.data.structure import read_structure
 from diffgbm.distributions import Distribution, PredictiveDistribution
@@ -26,6 +27,7 @@ from diffgbm.estimators.preprocessing import (
     FOLDS,
     check_preprocess,
     fit_folds,
+    fold_uncertainty,
     raw_columns,
     raw_rows,
     read_folds,
@@ -35,6 +37,7 @@ from diffgbm.estimators.preprocessing import (
 )
 from diffgbm.fitting.limits import check_support
 from diffgbm.fitting.model import FittedModel
+from diffgbm.fitting.submodels import Submodels
 from diffgbm.persistence.arguments import read_arguments, write_arguments
 from diffgbm.persistence.store import Part, Reader, Writer
 from diffgbm.persistence.values import PLAIN, Stored, list_of, mapping, of_type, plain
@@ -345,13 +348,15 @@ class AutoDiffGBM(DistributionalRegressor):
     def encode(self, X: Any) -> Array:
         """Encode rows as the fitted models read them; impossible with ``preprocess``, where each fold has its own."""
         if hasattr(self, "preprocessed_"):
-            raise TypeError("encode has no answer with preprocess: the models of the folds read different columns.")
+            raise TypeError(
+                "encode and explain_rows have no answer with preprocess: the models of the folds read different "
+                "columns. Transform X before fit, or explain predict by a method that takes any function of raw rows."
+            )
         return super().encode(X)
 
     def _distribution_blocks(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> Iterator[Distribution]:
         if hasattr(self, "preprocessed_"):
-            check_is_fitted(self)
-            X = raw_rows(X, self.n_features_in_, getattr(self, "feature_names_in_", None))
+            X = self._raw(X)
             for fold in self.preprocessed_.folds:
                 fold.model.set_threads(self.n_jobs)
             for first in range(0, _num_samples(X), ROWS_AT_ONCE):
@@ -373,8 +378,30 @@ class AutoDiffGBM(DistributionalRegressor):
     def _models_inside(self) -> Sequence[DistributionalRegressor]:
         return [fold.model for fold in self.preprocessed_.folds] if hasattr(self, "preprocessed_") else [self]
 
-    def _uncertainty(self, X: Array) -> Uncertainty:
-        return pooled_uncertainty(self.pool_, X, n_threads(self.n_jobs))
+    def submodels(self, X: Array) -> Submodels:
+        """Predict encoded rows (n, p) by the submodels of all members of the pool."""
+        return pooled_submodels(self.pool_, X, n_threads(self.n_jobs))
+
+    def uncertainty_parts(self, X: Any) -> Uncertainty:
+        """Return what ``predict_uncertainty`` returns, as a value also if ``X`` is a frame."""
+        if not hasattr(self, "preprocessed_"):
+            return super().uncertainty_parts(X)
+        return fold_uncertainty(self.preprocessed_, self._raw(X))
+
+    def predict_novelty(self, X: Any) -> Any:
+        """Say how unlike the training rows a row is, as ``DiffGBM.predict_novelty``.
+
+        With ``preprocess`` rows are compared with those of the first fold, after its transformer.
+        """
+        if not hasattr(self, "preprocessed_"):
+            return super().predict_novelty(X)
+        fold = self.preprocessed_.folds[0]
+        return series_like(X, "novelty", np.asarray(fold.model.predict_novelty(fold.rows(self._raw(X)))))
+
+    def _raw(self, X: Any) -> Any:
+        """Return the raw rows that ``preprocess`` reads."""
+        check_is_fitted(self)
+        return raw_rows(X, self.n_features_in_, getattr(self, "feature_names_in_", None))
 
     @with_paragraphs(**SHARED)
     def sample(self, X: Any, n_samples: int, seed: int | None = None, first_row: int = 0) -> Array:

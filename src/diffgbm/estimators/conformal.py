@@ -35,12 +35,13 @@ from diffgbm.data.structure import GivenStructure, Structure, check_groups, read
 from diffgbm.distributions import Distribution, IntervalKind, PredictiveDistribution
 from diffgbm.distributions.base import coverages
 from diffgbm.distributions.support import Support
-from diffgbm.distributions.uncertainty import Uncertainty
+from diffgbm.distributions.uncertainty import Uncertainty, stacked
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.base import SHARED, DistributionalRegressor
 from diffgbm.estimators.calibration import Groups, conformal_intervals, mixture, recalibrated
 from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.fitting.model import FittedModel
+from diffgbm.fitting.submodels import cross_fitted_uncertainty
 from diffgbm.persistence.arguments import read_arguments, write_arguments
 from diffgbm.persistence.models import read_pit, read_support, write_support
 from diffgbm.persistence.store import Part, Reader, Writer
@@ -49,6 +50,8 @@ from diffgbm.persistence.values import Stored, list_of, of_type
 METHODS = ("split", "cv")
 STORABLE = (DiffGBM.stored_as, AutoDiffGBM.stored_as)
 """Kinds of calibrated models that a model file can hold."""
+UNCERTAIN_ROWS = 4096
+"""Rows whose submodels are held at a time, divided by the number of models."""
 ONE_RESPONSE = "ConformalDiffGBM calibrates one response; fit one of them for each column of y."
 
 
@@ -333,13 +336,39 @@ class ConformalDiffGBM(DistributionalRegressor):
     def _models_inside(self) -> Sequence[DistributionalRegressor]:
         return [model for model in self.models_ if isinstance(model, DistributionalRegressor)]
 
-    def _uncertainty(self, X: Array) -> Uncertainty:
-        if len(self.models_) == 1 and isinstance(self.models_[0], DistributionalRegressor):
-            return self.models_[0]._uncertainty(X)
-        raise ValueError(
-            "predict_uncertainty of cross-fitted conformal models is not defined; call that of one of models_, or use "
-            "method='split'."
-        )
+    def uncertainty_parts(self, X: Any) -> Uncertainty:
+        """Return what ``predict_uncertainty`` returns, as a value also if ``X`` is a frame.
+
+        It is that of the calibrated model, before recalibration. Cross-fitted models are compared with each other as
+        well as their submodels, each of them on the rows as it encodes them.
+        """
+        models = self._library_models("predict_uncertainty")
+        if len(models) == 1:
+            return models[0].uncertainty_parts(X)
+        tables = [model.encode(X) for model in models]
+        blocks = []
+        for start in range(0, len(tables[0]), size := max(1, UNCERTAIN_ROWS // len(models))):
+            rows = slice(start, start + size)
+            blocks.append(
+                cross_fitted_uncertainty(
+                    [model.submodels(table[rows]) for model, table in zip(models, tables, strict=True)]
+                )
+            )
+        return stacked(blocks, axis=0)
+
+    def predict_novelty(self, X: Any) -> Any:
+        """Say how unlike the training rows a row is: ``predict_novelty`` of the first calibrated model."""
+        return self._library_models("predict_novelty")[0].predict_novelty(X)
+
+    def _library_models(self, method: str) -> list[Any]:
+        """Return the calibrated models; raise if they are none of this library."""
+        check_is_fitted(self)
+        if not all(isinstance(model, DistributionalRegressor) for model in self.models_):
+            raise TypeError(
+                f"{method} is a question to models of this library; estimator is a {type(self.models_[0]).__name__}. "
+                "Calibrate a DiffGBM or an AutoDiffGBM."
+            )
+        return self.models_
 
     def _distribution_blocks(
         self, X: Any, grid: int | str = "auto", verbose: int = 0

@@ -17,7 +17,6 @@ from diffgbm.diffusion.recipe import OBJECTIVES, resolve, resolve_sampler
 from diffgbm.diffusion.sampler import METHODS, SCHEDULES, Sampler
 from diffgbm.diffusion.targets import TARGETS
 from diffgbm.distributions import Distribution, PredictiveDistribution
-from diffgbm.distributions.uncertainty import Uncertainty
 from diffgbm.engine import Draws, StepTable
 from diffgbm.engine.factory import Kind, Mix
 from diffgbm.estimators.arguments import DiffGBMArguments
@@ -27,7 +26,7 @@ from diffgbm.fitting.defaults import DEFAULTS
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.noise_design import NOISE_DESIGNS
 from diffgbm.fitting.out_of_bag import out_of_bag_distributions
-from diffgbm.fitting.submodels import submodel_points, uncertainty_of
+from diffgbm.fitting.submodels import Submodels, submodel_points
 from diffgbm.fitting.training import check_arguments, fit_model
 from diffgbm.persistence.arguments import read_arguments, write_arguments
 from diffgbm.persistence.store import Part, Reader, Writer
@@ -339,10 +338,11 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         default = _POINTS[sampler.equation] if self.model_.n_responses == 1 else _JOINT_POINTS
         self.model_.distribution(self._missing_values(), sampler, default).interval(0.9)
 
-    def _uncertainty(self, X: Array) -> Uncertainty:
+    def submodels(self, X: Array) -> Submodels:
+        """Predict encoded rows (n, p) by single bags with the first-stage models of single folds."""
         folds = self.residualize_k_folds if isinstance(self.residualize_k_folds, (int, np.integer)) else None
         points = submodel_points(self.model_, X, self.sampler_with({}), n_threads(self.n_jobs), folds)
-        return uncertainty_of([points], np.ones(1), self.model_.response.is_1d)
+        return Submodels((points,), np.ones(1))
 
     @fill_docstring(methods=METHODS, schedules=SCHEDULES)
     def sample(

@@ -20,7 +20,7 @@ from diffgbm.distributions.uncertainty import Uncertainty, stacked
 from diffgbm.estimators.row_explanation import QUESTIONS, Of, explanation, question
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.shapley import Columns, background_size, shapley_values
-from diffgbm.fitting.submodels import is_single
+from diffgbm.fitting.submodels import Submodels, is_single
 
 ROWS_AT_ONCE = 4096
 """Rows whose submodels are held at a time: 30 submodels of 89 points are 88 MB."""
@@ -45,8 +45,8 @@ class Insights(ABC):
     def _map_distributions(self, X: Any, function: Callable[[Distribution], Array]) -> Array:
         """Apply a function to the distributions of each block and join the results along the rows."""
 
-    def _uncertainty(self, X: Array) -> Uncertainty:
-        """Decompose the uncertainty of encoded rows (n, p)."""
+    def submodels(self, X: Array) -> Submodels:
+        """Predict encoded rows (n, p) by parts of the model that have learned from different rows."""
         raise NotImplementedError(
             f"{type(self).__name__} has no predict_uncertainty; call that of a DiffGBM with several bags, or of an "
             "AutoDiffGBM."
@@ -101,7 +101,9 @@ class Insights(ABC):
         """Return what ``predict_uncertainty`` returns, as a value also if ``X`` is a frame."""
         matrix = self.encode(X)
         self._check_submodels()
-        blocks = [self._uncertainty(matrix[i : i + ROWS_AT_ONCE]) for i in range(0, len(matrix), ROWS_AT_ONCE)]
+        is_1d = self.fitted_models()[0].response.is_1d
+        starts = range(0, len(matrix), ROWS_AT_ONCE)
+        blocks = [self.submodels(matrix[i : i + ROWS_AT_ONCE]).uncertainty(is_1d) for i in starts]
         return stacked(blocks, axis=0)
 
     def _check_submodels(self) -> None:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from diffgbm._util.types import Array
 from diffgbm.auto.acceptance import accepted_correction
+from diffgbm.auto.pooled_uncertainty import Move
 from diffgbm.auto.recalibration import Correction
 from diffgbm.auto.summary import CUT_SHORT, quality, reference_crps
 from diffgbm.data.frames import row_index
@@ -23,11 +24,15 @@ from diffgbm.data.splits import k_folds
 from diffgbm.data.structure import Structure
 from diffgbm.distributions import PredictiveDistribution
 from diffgbm.distributions.support import Support
+from diffgbm.distributions.uncertainty import Uncertainty, stacked
 from diffgbm.estimators.calibration import mixture
+from diffgbm.fitting.submodels import cross_fitted_uncertainty
 from diffgbm.persistence.models import read_correction, write_correction
 from diffgbm.persistence.store import Reader, Writer
 from diffgbm.persistence.values import Stored, count, list_of, of_type, plain
 
+ROWS_AT_ONCE = 1024
+"""Rows whose submodels are held at a time."""
 FOLDS = 4
 """Parts of the rows. Each model and its transformer learn from all parts but one, and are scored on that one."""
 
@@ -49,13 +54,16 @@ class Fold:
 
     def distribution(self, X: Any, grid: int | str = "auto", verbose: int = 0) -> PredictiveDistribution:
         """Predictive distributions of raw rows (n, p)."""
-        try:
-            rows = dense(self.transformer.transform(X))
-        except Exception as error:
-            raise ValueError(f"preprocess cannot transform these rows: {error}") from error
-        found = self.model.predict_distribution(rows, grid=grid, verbose=verbose)
+        found = self.model.predict_distribution(self.rows(X), grid=grid, verbose=verbose)
         assert isinstance(found, PredictiveDistribution)
         return found
+
+    def rows(self, X: Any) -> Any:
+        """Transform raw rows (n, p)."""
+        try:
+            return dense(self.transformer.transform(X))
+        except Exception as error:
+            raise ValueError(f"preprocess cannot transform these rows: {error}") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +144,23 @@ def fit_folds(
     if recalibrate and (support is None or len(support.atoms) == 0):
         correction = accepted_correction(out_of_fold, observed, weights, seed, structure)
     return PreprocessedModel(tuple(folds), correction), out_of_fold
+
+
+def fold_uncertainty(model: PreprocessedModel, X: Any) -> Uncertainty:
+    """Decompose the uncertainty of raw rows (n, p) over the models of all folds and their submodels: arrays (n,)."""
+    n = _num_samples(X)
+    starts = range(0, n, ROWS_AT_ONCE)
+    blocks = [_safe_indexing(X, np.arange(start, min(start + ROWS_AT_ONCE, n))) for start in starts]
+    return stacked([_block_uncertainty(model, block) for block in blocks], axis=0)
+
+
+def _block_uncertainty(model: PreprocessedModel, X: Any) -> Uncertainty:
+    each = [fold.model.submodels(fold.model.encode(fold.rows(X))) for fold in model.folds]
+    if model.correction is not None:
+        before = mixture([fold.distribution(X) for fold in model.folds])
+        move = Move(before.values, model.corrected(before).values - before.values)
+        each = [found.changed(move) for found in each]
+    return cross_fitted_uncertainty(each)
 
 
 def check_preprocess(preprocess: Any, y: Any, time: Any, cat_idx: Any) -> None:

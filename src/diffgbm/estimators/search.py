@@ -280,5 +280,6 @@ class DiffGBMCV(DistributionalRegressor):
     def _models_inside(self) -> Sequence[DistributionalRegressor]:
         return [self._best()]
 
-    def _uncertainty(self, X: Array) -> Uncertainty:
-        return self._best()._uncertainty(X)
+    def uncertainty_parts(self, X: Any) -> Uncertainty:
+        """Return what ``predict_uncertainty`` of the best model returns, as a value also if ``X`` is a frame."""
+        return self._best().uncertainty_parts(X)

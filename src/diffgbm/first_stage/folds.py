@@ -14,7 +14,7 @@ import numpy as np
 from diffgbm.first_stage.assembly import FittedFirstStage
 from diffgbm.first_stage.cross_fitting import Predictor
 from diffgbm.first_stage.leaf_forest import LeafForest
-from diffgbm.first_stage.lightgbm_mean import BoosterAverage
+from diffgbm.first_stage.lightgbm_mean import BoosterAverage, SingleFold
 from diffgbm.first_stage.regressors import RegressorAverage
 from diffgbm.first_stage.stack import Weighted
 
@@ -33,7 +33,9 @@ def fold(predictor: Predictor, k: int, count: int) -> Predictor:
 
     The trees of a forest are those of the folds in turn. A Gaussian process is one model of all rows.
     """
-    if isinstance(predictor, (BoosterAverage, RegressorAverage)):
+    if isinstance(predictor, BoosterAverage):
+        return SingleFold(predictor, k)
+    if isinstance(predictor, RegressorAverage):
         return replace(predictor, models=tuple((folds[k % len(folds)],) for folds in predictor.models))
     if isinstance(predictor, Weighted):
         return replace(predictor, members=tuple(fold(member, k, count) for member in predictor.members))

@@ -54,6 +54,33 @@ class BoosterAverage:
 
 
 @dataclass(frozen=True)
+class SingleFold:
+    """One fold of an average, which shares its tables: to read the boosters again would take longer than to predict.
+
+    Attributes
+    ----------
+    of : BoosterAverage
+        The average.
+    number : int
+        Number of the fold; an average of fewer folds is gone through again.
+    """
+
+    of: BoosterAverage
+    number: int
+
+    def __call__(self, X: Array) -> Array:
+        """Predict rows (n, p): shape (n, d)."""
+        columns = []
+        for average, boosters in zip(self.of.averages, self.of.models, strict=True):
+            k = self.number % len(boosters)
+            if isinstance(average, TreeSum):
+                columns.append(average.alone(k, X))
+            else:
+                columns.append(np.asarray(boosters[k].predict(X, num_threads=1)))
+        return np.column_stack(columns)
+
+
+@dataclass(frozen=True)
 class LightGBMMean:
     """LightGBM with squared error.
 

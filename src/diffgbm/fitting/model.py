@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,11 @@ class FittedModel:
     def boosters(self) -> tuple[AnyBooster, ...]:
         """All boosters, bag by bag."""
         return tuple(booster for bag in self.bags for booster in bag)
+
+    @cached_property
+    def single_bags(self) -> tuple[FittedModel, ...]:
+        """The model with each bag alone, made when first asked for."""
+        return (self,) if len(self.bags) == 1 else tuple(replace(self, bags=(bag,)) for bag in self.bags)
 
     @property
     def n_iterations(self) -> list[int]:

@@ -7,7 +7,7 @@ means of bags vary by 2% of the variance that the predicted mean has over fresh 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import lcm
 
@@ -62,10 +62,10 @@ def submodel_points(
         stages = [part.values(X) for part in first_stage_folds(model.first_stage)]
     bags, folds = len(model.bags), len(stages)
     count = lcm(bags, folds) if lcm(bags, folds) <= MOST else max(bags, folds)
-    alone = [replace(model, bags=(bag,)) for bag in model.bags]
     n_points = POINTS if model.n_responses == 1 else JOINT_POINTS
     points = tuple(
-        alone[s % bags].points(X, sampler, n_points, threads, stage_values=stages[s % folds]) for s in range(count)
+        model.single_bags[s % bags].points(X, sampler, n_points, threads, stage_values=stages[s % folds])
+        for s in range(count)
     )
     locations = np.array([np.zeros((len(X), 1)) if part is None else part.location for part in stages])
     between_folds = (locations * model.response.scale).var(axis=0)
@@ -89,25 +89,71 @@ def with_atoms(points: Sequence[Array], atoms: Atoms, X: Array) -> tuple[Array, 
     return tuple(atoms.mixed(part[:, :, 0], folds[s % count])[:, :, None] for s, part in enumerate(points))
 
 
-def uncertainty_of(parts: Sequence[SubmodelPoints], weights: Array, is_1d: bool) -> Uncertainty:
-    """Decompose the uncertainty of models with weights (k,) into that within and that between all their submodels.
+@dataclass(frozen=True, eq=False)
+class Submodels:
+    """What all submodels of an estimator predict.
 
-    The standard error is that of the weighted mean of all models: submodel ``s`` of each leaves out the same rows.
-    Arrays have shape (n,) if ``is_1d``, else (n, d).
+    Attributes
+    ----------
+    parts : tuple of SubmodelPoints
+        The submodels of each of its models.
+    weights : ndarray of shape (k,)
+        Weights of the models; they sum to one.
     """
-    every = [part for model in parts for part in model.points]
-    shares = np.concatenate([np.full(len(m.points), w / len(m.points)) for m, w in zip(parts, weights, strict=True)])
-    count = max(len(model.points) for model in parts)
-    means = [
-        sum(w * model.points[s % len(model.points)].mean(axis=1) for model, w in zip(parts, weights, strict=True))
-        for s in range(count)
-    ]
-    factor = sum(w * model.factor for model, w in zip(parts, weights, strict=True))
-    errors = np.sqrt(factor * np.var(means, axis=0))
-    of_responses = [
-        decomposed([part[:, :, j] for part in every], shares, errors[:, j]) for j in range(every[0].shape[2])
-    ]
-    return of_responses[0] if is_1d else stacked(of_responses, axis=1)
+
+    parts: tuple[SubmodelPoints, ...]
+    weights: Array
+
+    @property
+    def mean(self) -> Array:
+        """Means (n, d) of the mixture of all submodels."""
+        return np.asarray(sum(w * np.mean([p.mean(axis=1) for p in m.points], axis=0) for m, w in self._weighted))
+
+    @property
+    def mean_error(self) -> Array:
+        """Standard error (n, d) of the weighted mean of all models: submodel ``s`` of each leaves out the same rows."""
+        count = max(len(model.points) for model in self.parts)
+        means = [
+            sum(w * model.points[s % len(model.points)].mean(axis=1) for model, w in self._weighted)
+            for s in range(count)
+        ]
+        factor = sum(w * model.factor for model, w in self._weighted)
+        return np.sqrt(factor * np.var(means, axis=0))
+
+    @property
+    def _weighted(self) -> list[tuple[SubmodelPoints, float]]:
+        return list(zip(self.parts, self.weights.tolist(), strict=True))
+
+    def changed(self, change: Callable[[Array], Array]) -> Submodels:
+        """Apply a function to the points (n, m, d) of each submodel."""
+        parts = (SubmodelPoints(tuple(map(change, model.points)), model.factor) for model in self.parts)
+        return Submodels(tuple(parts), self.weights)
+
+    def uncertainty(self, is_1d: bool, mean_error: Array | None = None) -> Uncertainty:
+        """Decompose the uncertainty into that within and that between all submodels.
+
+        Arrays have shape (n,) if ``is_1d``, else (n, d).
+        """
+        every = [part for model in self.parts for part in model.points]
+        shares = np.concatenate([np.full(len(m.points), w / len(m.points)) for m, w in self._weighted])
+        errors = self.mean_error if mean_error is None else mean_error
+        of_responses = [
+            decomposed([part[:, :, j] for part in every], shares, errors[:, j]) for j in range(every[0].shape[2])
+        ]
+        return of_responses[0] if is_1d else stacked(of_responses, axis=1)
+
+
+def cross_fitted_uncertainty(each: Sequence[Submodels]) -> Uncertainty:
+    """Decompose the uncertainty of the equal mixture of cross-fitted models of one response: arrays (n,).
+
+    Each of the ``K`` models has left out another part of the rows: the jackknife multiplies the variance of their means
+    by ``K - 1``.
+    """
+    count = len(each)
+    joined = Submodels(
+        tuple(part for model in each for part in model.parts), np.concatenate([model.weights for model in each]) / count
+    )
+    return joined.uncertainty(True, np.sqrt((count - 1) * np.var([model.mean for model in each], axis=0)))
 
 
 def is_single(model: FittedModel) -> bool:
