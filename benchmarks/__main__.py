@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "evaluate": "benchmarks.evaluate",
     "fetch": "benchmarks.fetching",
     "growth": "benchmarks.growth",
+    "levels": "benchmarks.levels",
     "list": "benchmarks.listing",
     "model-files": "benchmarks.model_files",
     "peers": "benchmarks.peers.command",

@@ -166,12 +166,15 @@ def _exits() -> str:
         for case in dict.fromkeys(case for run in runs for case in run["cases"])
     }
     rows = [(case, *counts) for case, counts in total.items()]
+    cold = sum(run["runs"] for run in runs if not run.get("forked"))
     return f"""\
 ## Errors on the command line
 
 A command that refuses its input must end with code 2 and one line, in every run. A thread of a library that outlives
 the error can abort the process instead: 14 of 100 runs of the first case did so while pyarrow's streaming reader of
-text was used. Recorded runs with the current reader ({", ".join(f"{run['minutes']} minutes" for run in runs)}):
+text was used. Runs are forks of a process that has imported the library, which end as any process does: with that
+earlier reader 12 of 60 forks of the first case and 23 of 60 of the second abort. Recorded runs with the current reader
+({sum(run["minutes"] for run in runs):.1f} minutes; {cold:,} of the runs are processes that were started anew):
 
 {table(("case", "runs", "ended otherwise"), rows)}"""
 

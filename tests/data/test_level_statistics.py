@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from diffgbm.data import level_statistics
 from diffgbm.data.kinds import Category
 from diffgbm.data.level_statistics import FOLDS, LevelStatistics, learn_statistics, most_levels, rarest
 from diffgbm.data.splits import k_folds
@@ -26,7 +27,7 @@ def learn(codes, y, column, weights=None):
 
 def test_levels_that_rows_can_tell_apart():
     assert [most_levels(n) for n in (10, 500, 2000, 10_000, 40_000, 10**6)] == [8, 8, 20, 25, 100, 250]
-    assert [rarest(n) for n in (10, 20_000, 40_000, 10**6, 40_001)] == [2, 2, 2, 50, 3]
+    assert [rarest(n) for n in (10, 20_000, 40_000, 10**6, 40_001)] == [1, 1, 2, 50, 3]
 
 
 @pytest.mark.parametrize("levels", [100, 300, 1000, N])
@@ -86,15 +87,16 @@ def test_weights_of_any_scale_give_the_same():
     np.testing.assert_allclose(one, two)
 
 
-def test_missing_rare_and_new_categories():
+def test_missing_rare_and_new_categories(monkeypatch):
     codes, y, column = drawn(1.0)
     codes[:50] = np.nan
     codes[codes == 3] = 4.0
-    codes[100] = 3.0  # a single row
+    codes[[100, 101]] = 3.0
+    monkeypatch.setattr(level_statistics, "KEPT", N / 3)  # three rows are needed
     statistics, matrix = learn(codes, y, column)
     assert np.isnan(matrix[:50]).all()
     assert "k003" not in statistics.levels
-    assert "1 rare ones together" in statistics.detail
+    assert f"{L - len(statistics.levels)} rare ones together" in statistics.detail
     np.testing.assert_array_equal(matrix[100], statistics.table[-1])
     values = nw.from_native(pd.Series(["k003", "new", None, "k004"]), series_only=True)
     found = statistics.encode(values, "")
@@ -104,6 +106,32 @@ def test_missing_rare_and_new_categories():
     # without missing values in training a missing one is another category
     complete = learn(*drawn(1.0))[0]
     np.testing.assert_array_equal(complete.encode(values, "")[2], complete.table[-1])
+
+
+def test_a_single_row_has_statistics_that_it_does_not_see():
+    codes, y, column = drawn(1.0)
+    codes[codes == 3] = 4.0
+    codes[100] = 3.0
+    y[100] = 3.0
+    statistics, matrix = learn(codes, y, column)
+    np.testing.assert_array_equal(matrix[100], statistics.table[-1])
+    location, count = statistics.table[3, [0, -1]]
+    assert count == 1.0
+    assert 0.3 * 3.0 < location < 0.7 * 3.0
+
+
+@pytest.mark.parametrize("kept", [20_000, N / 2])
+def test_new_rows_have_rare_categories_as_often_as_training_rows(kept, monkeypatch):
+    """Rows of the pool are predicted by what training says of them: their share must be the same."""
+    monkeypatch.setattr(level_statistics, "KEPT", kept)
+    codes, y, _ = drawn(1.0, levels=1000, n=2 * N)
+    column = Category(tuple(range(1000)))
+    statistics, matrix = learn(codes[:N], y[:N], column)
+    own = {level: i for i, level in enumerate(statistics.levels)}
+    new = statistics.table[[own.get(int(code), -1) for code in codes[N:]], -1]
+    training, predicted = np.mean(matrix[:, -1] == 0.0), np.mean(new == 0.0)
+    assert training == pytest.approx(predicted, abs=4.0 * np.sqrt(2.0 * 0.25 / N))
+    assert statistics.rare_share < training + 0.02
 
 
 def test_codes_of_another_table():

@@ -136,3 +136,42 @@ def test_free_text_is_used(tmp_path):
     np.testing.assert_array_equal(model.predict(EncodedTable(*FeatureTable.learn(X, None, ""))), model.predict(X))
     model.save(tmp_path / "m.dgbm")
     np.testing.assert_array_equal(load(tmp_path / "m.dgbm").predict(X), model.predict(X))
+
+
+def several(rng, n, role):
+    """A number, a category of 15 levels and a response in which the category has a role."""
+    x, town = rng.standard_normal(n), rng.integers(0, 15, n)
+    sign = np.where(town % 2 == 0, 1.0, -1.0)
+    noise = rng.standard_normal(n)
+    y = {
+        "none": x + noise,
+        "location": x + 0.5 * sign + noise,
+        "spread": x + np.exp(0.4 * sign) * noise,
+        "slope": sign * x + noise,
+    }[role]
+    return pd.DataFrame({"x": x, "town": [f"t{k}" for k in town]}), y
+
+
+@pytest.mark.parametrize("role", ["location", "spread", "slope"])
+def test_several_categories_that_matter_stay_categories(role):
+    X, y = several(np.random.default_rng(3), 2000, role)
+    assert tiny("flow").fit(X, y).schema_["town"].kind == "category"
+
+
+def test_several_categories_that_are_noise_are_not_used(tmp_path):
+    X, y = several(np.random.default_rng(3), 2000, "none")
+    model = tiny("flow").fit(X, y)
+    assert model.schema_["town"].detail == "15 categories that differ by no more than chance: not used"
+    without = tiny("flow").fit(X[["x"]], y)
+    np.testing.assert_array_equal(model.predict(X[:50]), without.predict(X[["x"]][:50]))
+    model.save(tmp_path / "m.dgbm")
+    np.testing.assert_array_equal(load(tmp_path / "m.dgbm").predict(X[:50]), model.predict(X[:50]))
+
+
+def test_noise_beside_a_category_of_many_levels():
+    X, y = several(np.random.default_rng(3), 2000, "none")
+    rng = np.random.default_rng(5)
+    shop = rng.integers(0, 200, 2000)
+    model = tiny("flow").fit(X.assign(shop=[f"s{k}" for k in shop]), y + rng.standard_normal(200)[shop])
+    assert [column.kind for column in model.schema_] == ["number", "encoded category", "encoded category"]
+    assert [column.width for column in model.schema_] == [1, 0, 2]

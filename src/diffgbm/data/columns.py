@@ -15,6 +15,9 @@ from diffgbm.data.features import FeatureTable
 from diffgbm.data.file_format import TableFileError
 from diffgbm.data.kinds import Category, Column, Number
 
+NO_SEPARATOR = (".parquet", ".pq", ".xlsx", ".xls", ".jsonl", ".ndjson", ".json", ".feather", ".arrow")
+"""Endings of files whose columns no sign separates."""
+
 
 def training_feature(path: Path, name: str, column: Any) -> Any:
     """Convert a feature for training."""
@@ -69,7 +72,7 @@ def require(path: Path, present: Sequence[str], wanted: Iterable[str]) -> None:
         lacks = f"{path}: there is no column {', '.join(map(repr, missing))}; it has {shown}."
         if any(name[:1].isdigit() for name in present):
             lacks += " Does the first line hold the names of the columns?"
-        if len(present) == 1:
+        if len(present) == 1 and path.suffix.lower() not in NO_SEPARATOR:
             lacks += " If its columns are separated by another sign, name it: --sep."
         raise TableFileError(lacks)
 

@@ -16,6 +16,9 @@ References
 Micci-Barreca, D. (2001). A preprocessing scheme for high-cardinality categorical attributes in classification and
 prediction problems. ACM SIGKDD Explorations, 3(1), 27-32.
 
+Good, I. J. (1953). The population frequencies of species and the estimation of population parameters. Biometrika,
+40(3-4), 237-264.
+
 Searle, S. R., Casella, G. and McCulloch, C. E. (1992). Variance components. Wiley. (Section 3.6, unbalanced data)
 """
 
@@ -35,10 +38,8 @@ from diffgbm.data.numbers import column_values, is_missing
 Split = tuple[Rows, Rows]
 """Rows to learn from, and rows held out, as in ``splits``."""
 LIMITS = ((8, 0), (20, 100), (250, 400))
-"""Numbers of levels that the trees may split by sets of codes, with the rows that each level needs: always 8, up to 20
-with 100 rows for each, up to 250 with 400. A column of noise then costs at most 2% of the CRPS or so."""
-RAREST = 2
-"""Fewest rows of a level that has statistics."""
+"""Numbers of levels that the trees may split by sets of codes, with the rows that each level needs: always 8; up to 20
+with 100 rows for each and up to 250 with 400, if rows of different levels differ by more than chance."""
 KEPT = 20_000
 """Levels that have statistics, at most about so many: a level needs a share of 1 / KEPT of the rows."""
 NAMED = 250
@@ -58,9 +59,19 @@ def most_levels(n_rows: int) -> int:
     return max(most if not rows else min(most, n_rows // rows) for most, rows in LIMITS)
 
 
+def few_levels() -> int:
+    """Return the number of levels that are always told apart one by one."""
+    return LIMITS[0][0]
+
+
 def rarest(n_rows: int) -> int:
-    """Return the fewest rows of a level that has statistics of its own; rarer levels are pooled."""
-    return max(RAREST, -(-n_rows // KEPT))
+    """Return the fewest rows of a level that has statistics of its own; rarer levels are pooled.
+
+    One row is enough, as its mean is shrunken: without a row of its own a training row's level has c - 1 rows, as often
+    as a new row's level has so many. If levels of one row were pooled for new rows, more of them would be in the pool
+    than training says, and intervals too narrow there.
+    """
+    return max(1, -(-n_rows // KEPT))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +116,13 @@ class LevelStatistics:
 
     @property
     def rare_share(self) -> float:
-        """Share of the training rows whose category is rare, at least."""
-        rows = float(np.sum(2.0 ** self.table[:-1, -1] - 1.0)) if self.names else 0.0
-        rare = self.n_levels - len(self.levels)
-        return rare / max(1.0, rare + rows)
+        """Share of the training rows whose category is pooled or has no other row: about that of new categories.
+
+        This is the estimate of Good (1953); a pooled category counts as one row, which is too few.
+        """
+        rows = 2.0 ** self.table[:-1, -1] - 1.0 if self.names else np.zeros(0)
+        pooled = self.n_levels - len(self.levels)
+        return (pooled + int(np.sum(rows < 1.5))) / max(1.0, pooled + float(rows.sum()))
 
     @property
     def detail(self) -> str:
@@ -146,6 +160,12 @@ class LevelStatistics:
         return str(self.levels[int(value)])
 
 
+def unused(column: Category) -> LevelStatistics:
+    """Return a column that is not used; reports still name its levels, unless there are very many."""
+    named = column.levels if len(column.levels) <= NAMED else ()
+    return LevelStatistics(named, np.empty((len(named) + 1, 0)), (), len(column.levels), False)
+
+
 def learn_statistics(
     column: Category, codes: Array, targets: Array, weights: Array | None, folds: Sequence[Split]
 ) -> tuple[LevelStatistics, Array]:
@@ -180,7 +200,7 @@ def learn_statistics(
     position = np.full(n_levels + 1, len(kept))
     position[kept] = np.arange(len(kept))
     own = position[np.where(missing, n_levels, codes).astype(np.intp)]
-    rows = _Rows(own, len(kept), np.ones(len(codes)) if weights is None else weights, folds)
+    rows = _Rows(own, len(kept), np.ones(len(codes)) if weights is None else weights, folds, rarest(len(codes)))
     names: list[str] = []
     parts: list[tuple[Array, Array]] = []
     several = targets.shape[1] > 1
@@ -197,25 +217,53 @@ def learn_statistics(
     if parts:
         names.append("count")
         parts.append(rows.counts())
-    has_missing = bool(missing.any())
     if not parts:
-        # reports still name the levels of a column that is not used, unless there are very many
-        named = column.levels if n_levels <= NAMED else ()
-        nothing = LevelStatistics(named, np.empty((len(named) + 1, 0)), (), n_levels, has_missing)
-        return nothing, np.empty((len(codes), 0))
+        return unused(column), np.empty((len(codes), 0))
+    has_missing = bool(missing.any())
     table, matrix = (np.column_stack([part[side] for part in parts]) for side in (0, 1))
     matrix[missing] = np.nan
     return LevelStatistics(tuple(column.levels[k] for k in kept), table, tuple(names), n_levels, has_missing), matrix
 
 
+def levels_differ(codes: Array, n_levels: int, targets: Array, numbers: Array) -> bool:
+    """Whether rows of different levels differ in location, spread, or the slope of a number, by more than chance.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        Codes of the training rows; NaN is missing, and a level of its own here.
+    n_levels : int
+        Number of levels.
+    targets : ndarray of shape (n, d)
+        Standardised responses, or what other columns leave of them.
+    numbers : ndarray of shape (n, p)
+        Columns whose slopes may differ; missing values count as the mean.
+    """
+    own = np.where(np.isnan(codes), n_levels, codes).astype(np.intp)
+    rows = _Rows(own, n_levels + 1, np.ones(len(codes)), (), 1)
+    centred = numbers - np.nanmean(numbers, axis=0) if numbers.size else numbers
+    for target in targets.T:
+        value = _clipped(target)
+        value = value - value.mean()
+        size = np.abs(value)
+        spread = np.log(size + LEAST_MAGNITUDE * max(float(size.mean()), 1e-12))
+        slopes = [value * _clipped(np.nan_to_num(column)) for column in centred.T]
+        if any(rows.differ(one, SIGNIFICANCE) for one in (value, spread)):
+            return True
+        if any(rows.differ(one, SIGNIFICANCE / len(slopes)) for one in slopes):
+            return True
+    return False
+
+
 @dataclass(frozen=True)
 class _Rows:
-    """Training rows by level: codes (n,), the last of which is not a level, weights (n,) and folds."""
+    """Training rows by level: codes (n,), the last of which is not a level, weights (n,), folds, fewest rows."""
 
     codes: Integers
     n_levels: int
     weights: Array
     folds: Sequence[Split]
+    fewest: int
 
     def mean(self, values: Array) -> float:
         return float(np.average(values, weights=self.weights))
@@ -226,7 +274,7 @@ class _Rows:
 
     def shrunken(self, values: Array) -> tuple[Array, Array] | None:
         """Return empirical-Bayes means of values (n,) in each level; ``None`` if levels differ by chance."""
-        ratio = self._variance_ratio(values)
+        ratio = self._variance_ratio(values, SIGNIFICANCE)
         if ratio is None:
             return None
         centre = self.mean(values)
@@ -244,15 +292,25 @@ class _Rows:
 
     def _cross_fitted(self, function: Any, prior: float) -> tuple[Array, Array]:
         """Apply a function of rows to all rows and to the other folds of each; ``prior`` is for other levels."""
-        everything = np.append(function(np.arange(len(self.codes))), prior)
+
+        def values(rows: Integers) -> Array:
+            enough = self._sums(np.ones(len(self.codes)), rows) >= self.fewest
+            return np.append(np.where(enough, function(rows), prior), prior)
+
         out = np.full(len(self.codes), prior)
         for train, held_out in self.folds:
-            out[held_out] = np.append(function(train), prior)[self.codes[held_out]]
-        return everything, out
+            out[held_out] = values(train)[self.codes[held_out]]
+        return values(np.arange(len(self.codes))), out
 
-    def _variance_ratio(self, values: Array) -> float | None:
+    def differ(self, values: Array, significance: float) -> bool:
+        """Whether levels differ in the mean of values (n,) by more than chance."""
+        return self._variance_ratio(values, significance) is not None
+
+    def _variance_ratio(self, values: Array, significance: float) -> float | None:
         r"""Return :math:`\sigma^2 / \tau^2` by the analysis of variance; ``None`` if levels differ by chance."""
-        inside = np.flatnonzero(self.codes < self.n_levels)
+        # levels of one row say nothing of the variance within
+        several = np.append(self._sums(np.ones(len(values)), np.arange(len(values))) > 1.0, False)
+        inside = np.flatnonzero(several[self.codes])
         count = self._sums(np.ones(len(values)), inside)
         n, k = len(inside), int(np.sum(count > 0))
         if k < 2 or n <= k:
@@ -263,7 +321,7 @@ class _Rows:
         within = float(np.sum((values[inside] - mean[self.codes[inside]]) ** 2)) / (n - k)
         if within <= 0.0:
             return 1e-6 if between > 0.0 else None
-        if f_distribution.sf(between / within, k - 1, n - k) > SIGNIFICANCE:
+        if f_distribution.sf(between / within, k - 1, n - k) > significance:
             return None
         size = (n - float(np.sum(count**2)) / n) / (k - 1)
         tau = (between - within) / size

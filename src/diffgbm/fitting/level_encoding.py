@@ -1,10 +1,9 @@
-"""Columns of many categories, or of free text, become cross-fitted statistics of the response."""
+"""Columns of many categories, or of free text, become cross-fitted statistics of the response; noise is not used."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from diffgbm.data.blocks import is_large_map
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.free_text import is_free_text, learn_text
 from diffgbm.data.kinds import Category, Column
-from diffgbm.data.level_statistics import FOLDS, learn_statistics, most_levels
+from diffgbm.data.level_statistics import FOLDS, few_levels, learn_statistics, levels_differ, most_levels, unused
 from diffgbm.data.splits import k_folds
 from diffgbm.data.structure import Structure
 from diffgbm.first_stage import Task
@@ -31,7 +30,7 @@ SEED = 0
 def encode_levels(
     features: FeatureTable, X: Array, y: Array, weights: Array | None, structure: Structure, threads: int = 1
 ) -> tuple[FeatureTable, Array]:
-    """Replace the columns of too many categories of a table by statistics.
+    """Replace the columns of too many categories of a table by statistics, and drop those of several that are noise.
 
     The statistics are those of what a quick model of the other columns leaves of the response, cross-fitted: a category
     is told apart from what goes with it.
@@ -59,16 +58,23 @@ def encode_levels(
         The training rows, each with the statistics of the folds that do not hold it.
     """
     limit = most_levels(len(X))
-    many = [j for j, c in enumerate(features.columns) if isinstance(c, Category) and len(c.levels) > limit]
-    if not many:
+    sizes = {j: len(c.levels) for j, c in enumerate(features.columns) if isinstance(c, Category)}
+    many = [j for j, size in sizes.items() if size > limit]
+    several = [j for j, size in sizes.items() if few_levels() < size <= limit]
+    if not many and not several:
         return features, X
-    replaced = {features.starts[j] for j in many}
-    rest = [k for k in range(X.shape[1]) if k not in replaced and not is_large_map(X)]
-    categorical = [rest.index(k) for k in features.categorical if k in rest]
-    left = _unexplained(X[:, rest], y, categorical, weights, structure, threads)
+    work = _Table(features, X, y, weights, structure, threads)
+    left = work.unexplained({*many, *several})
+    noise = [j for j in several if not levels_differ(X[:, features.starts[j]], sizes[j], left, work.numbers())]
+    if not many and not noise:
+        return features, X
+    if many and len(noise) < len(several):
+        left = work.unexplained({*many, *noise})
     folds = k_folds(len(X), min(FOLDS, len(X)), SEED, structure)
     columns: list[Column] = list(features.columns)
     parts: dict[int, Array] = {}
+    for j in noise:
+        columns[j], parts[j] = unused(features.columns[j]), np.empty((len(X), 0))
     for j in many:
         category = features.columns[j]
         assert isinstance(category, Category)
@@ -82,14 +88,33 @@ def encode_levels(
     return table, _assembled(features, table, X, parts)
 
 
-def _unexplained(
-    X: Array, y: Array, categorical: Sequence[int], weights: Array | None, structure: Structure, threads: int
-) -> Array:
-    """Return the out-of-fold residuals (n, d) of a quick model."""
-    if len(X) < FEWEST_ROWS or X.shape[1] == 0 or structure.order is not None:
-        return y
-    task = Task(X, y, categorical, weights, 5, 1, SEED, threads, structure=structure)
-    return y - LightGBMMean(QUICK).cross_fit(task).out_of_fold
+@dataclass(frozen=True)
+class _Table:
+    """What ``encode_levels`` is given."""
+
+    features: FeatureTable
+    X: Array
+    y: Array
+    weights: Array | None
+    structure: Structure
+    threads: int
+
+    def unexplained(self, without: set[int]) -> Array:
+        """Return the out-of-fold residuals (n, d) of a quick model of the other columns."""
+        gone = {self.features.starts[j] for j in without}
+        rest = [k for k in range(self.X.shape[1]) if k not in gone and not is_large_map(self.X)]
+        if len(self.X) < FEWEST_ROWS or not rest or self.structure.order is not None:
+            return self.y
+        categorical = [rest.index(k) for k in self.features.categorical if k in rest]
+        options = {"structure": self.structure}
+        task = Task(self.X[:, rest], self.y, categorical, self.weights, 5, 1, SEED, self.threads, **options)
+        return self.y - LightGBMMean(QUICK).cross_fit(task).out_of_fold
+
+    def numbers(self) -> Array:
+        """Return the columns of numbers (n, p'); none of a table on disk."""
+        codes = set(self.features.categorical)
+        rest = [k for k in range(self.X.shape[1]) if k not in codes and not is_large_map(self.X)]
+        return self.X[:, rest].astype(np.float64)
 
 
 def _assembled(before: FeatureTable, after: FeatureTable, X: Array, parts: dict[int, Array]) -> Array:
