@@ -256,8 +256,8 @@ INFORMATIVE = """\
 ## A column of 1,000 levels that matters
 
 CRPS with the column in units of CatBoost's with it: the mean over seeds (the largest, number of seeds). The target is
-at most 1.02. "Gain" is the share of the CRPS without the column that the column saves, of the model and of CatBoost; then
-the coverage of 90% intervals, of both.
+at most 1.02. "Gain" is the share of the CRPS without the column that the column saves, of the model and of CatBoost;
+then the coverage of 90% intervals, of both.
 """
 
 

@@ -160,10 +160,10 @@ class LevelStatistics:
         return str(self.levels[int(value)])
 
 
-def unused(column: Category) -> LevelStatistics:
+def unused(levels: Levels) -> LevelStatistics:
     """Return a column that is not used; reports still name its levels, unless there are very many."""
-    named = column.levels if len(column.levels) <= NAMED else ()
-    return LevelStatistics(named, np.empty((len(named) + 1, 0)), (), len(column.levels), False)
+    named = levels if len(levels) <= NAMED else ()
+    return LevelStatistics(named, np.empty((len(named) + 1, 0)), (), len(levels), False)
 
 
 def learn_statistics(
@@ -218,7 +218,7 @@ def learn_statistics(
         names.append("count")
         parts.append(rows.counts())
     if not parts:
-        return unused(column), np.empty((len(codes), 0))
+        return unused(column.levels), np.empty((len(codes), 0))
     has_missing = bool(missing.any())
     table, matrix = (np.column_stack([part[side] for part in parts]) for side in (0, 1))
     matrix[missing] = np.nan

@@ -58,14 +58,14 @@ def encode_levels(
         The training rows, each with the statistics of the folds that do not hold it.
     """
     limit = most_levels(len(X))
-    sizes = {j: len(c.levels) for j, c in enumerate(features.columns) if isinstance(c, Category)}
-    many = [j for j, size in sizes.items() if size > limit]
-    several = [j for j, size in sizes.items() if few_levels() < size <= limit]
+    levels = {j: c.levels for j, c in enumerate(features.columns) if isinstance(c, Category)}
+    many = [j for j, found in levels.items() if len(found) > limit]
+    several = [j for j, found in levels.items() if few_levels() < len(found) <= limit]
     if not many and not several:
         return features, X
     work = _Table(features, X, y, weights, structure, threads)
     left = work.unexplained({*many, *several})
-    noise = [j for j in several if not levels_differ(X[:, features.starts[j]], sizes[j], left, work.numbers())]
+    noise = [j for j in several if not levels_differ(X[:, features.starts[j]], len(levels[j]), left, work.numbers())]
     if not many and not noise:
         return features, X
     if many and len(noise) < len(several):
@@ -74,7 +74,7 @@ def encode_levels(
     columns: list[Column] = list(features.columns)
     parts: dict[int, Array] = {}
     for j in noise:
-        columns[j], parts[j] = unused(features.columns[j]), np.empty((len(X), 0))
+        columns[j], parts[j] = unused(levels[j]), np.empty((len(X), 0))
     for j in many:
         category = features.columns[j]
         assert isinstance(category, Category)
@@ -106,8 +106,8 @@ class _Table:
         if len(self.X) < FEWEST_ROWS or not rest or self.structure.order is not None:
             return self.y
         categorical = [rest.index(k) for k in self.features.categorical if k in rest]
-        options = {"structure": self.structure}
-        task = Task(self.X[:, rest], self.y, categorical, self.weights, 5, 1, SEED, self.threads, **options)
+        rows = (self.X[:, rest], self.y, categorical, self.weights)
+        task = Task(*rows, 5, 1, SEED, self.threads, structure=self.structure)
         return self.y - LightGBMMean(QUICK).cross_fit(task).out_of_fold
 
     def numbers(self) -> Array:
