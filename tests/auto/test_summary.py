@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from diffgbm.auto.atoms import ResponseShape
-from diffgbm.auto.candidates import CLIMATOLOGY, LARGE_PLAIN, Candidate
+from diffgbm.auto.candidates import CLIMATOLOGY, LARGE_PLAIN, Candidate, outside_candidate
 from diffgbm.auto.climatology import Climatology
 from diffgbm.auto.leaderboard import FINAL, Leaderboard
 from diffgbm.auto.screening import SCREENED
@@ -27,6 +27,7 @@ def parts():
     member = SimpleNamespace(bags=(1, 2, 3))
     weights = np.array([0.6, 0.4])
     pool = SimpleNamespace(members=(member, member), candidates=candidates, weights=weights, climatology=None)
+    pool.outside, pool.outside_candidates = (), ()
     first = SimpleNamespace(response_names=("price",), features=SimpleNamespace(columns=(Number(),)))
     model = SimpleNamespace(shapes=(ResponseShape(),), correction=None, atoms=None, first=first, is_climatology=False)
     return pool, model, leaderboard
@@ -53,7 +54,9 @@ def test_columns_that_say_nothing_are_not_praised(parts, own, reference, amount)
 def test_one_model(parts):
     _, model, leaderboard = parts
     member = SimpleNamespace(bags=(1,))
-    one = SimpleNamespace(members=(member,), candidates=(LARGE_PLAIN,), weights=np.ones(1), climatology=None)
+    one = SimpleNamespace(
+        members=(member,), candidates=(LARGE_PLAIN,), weights=np.ones(1), climatology=None, outside=()
+    )
     text = summary(one, model, leaderboard, (0.25, 0.5), False, DISTINCT, 100)
     assert text.endswith("It is the best of 2 candidates, fitted once: diffusion of the response, large trees.")
 
@@ -116,3 +119,13 @@ def test_repeated_rows_are_told(parts):
 def test_large_scores_are_written_out():
     assert "is 52,860 instead of 99,930." in quality("price", (0.5286, 0.9993), 1e5)
     assert "is 0.05286 instead of 0.09993." in quality("price", (0.5286, 0.9993), 0.1)
+
+
+def test_members_from_outside_are_named(parts):
+    pool, model, leaderboard = parts
+    pool.weights, pool.outside = np.array([0.5, 0.0]), (SimpleNamespace(weight=0.5),)
+    pool.outside_candidates = (outside_candidate("CatBoostRegressor", "quantiles"),)
+    text = summary(pool, model, leaderboard, (0.3, 0.5), False, DISTINCT, 500)
+    assert "50% CatBoostRegressor (your member: quantiles)" in text
+    assert "mixes 2 of 2 candidates" in text  # not the one without weight
+    assert "large trees" not in text

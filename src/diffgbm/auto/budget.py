@@ -58,6 +58,9 @@ BUDGET = Budget()
 MAX_RESERVE = 0.35
 """The largest share of the limit that is kept for what follows training."""
 
+LEAST_REST = 0.1
+"""The smallest share of the limit that stays after seconds are set aside: a fit that took too long cannot take all."""
+
 
 @dataclass
 class Clock:
@@ -102,6 +105,12 @@ class Clock:
         before = self.now()
         yield
         self.start += self.now() - before
+
+    def set_aside(self, seconds: float) -> None:
+        """Take seconds that were spent out of the limit: all shares are shares of the rest, of which some is left."""
+        if self.limit is not None:
+            self.limit = max(self.limit - seconds, LEAST_REST * self.limit)
+            self.start += seconds
 
     def __str__(self) -> str:
         return f"{self.spent:.0f} s" if self.limit is None else f"{self.spent:.0f} of {self.limit:.0f} s"

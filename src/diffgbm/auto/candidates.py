@@ -42,6 +42,8 @@ class Candidate:
         Names in ``NAMED`` and ``SIZES``.
     sampler : Sampler or None
         Sampler that replaces the recipe's.
+    member : str
+        What a member from outside is called; the other attributes mean nothing then.
     """
 
     subtracted: str
@@ -49,8 +51,11 @@ class Candidate:
     recipe: str
     size: str = "usual"
     sampler: Sampler | None = None
+    member: str = ""
 
     def __str__(self) -> str:
+        if self.member:
+            return self.member
         if self == CLIMATOLOGY:
             return "climatology (the training responses, without any columns)"
         features = " and ".join(FEATURE_NAMES.get(name, f"the prediction of {name}") for name in self.features)
@@ -83,6 +88,11 @@ LARGE_PLAIN = Candidate(NONE, (), "edm", "large")
 
 CLIMATOLOGY = Candidate(NONE, (), "climatology")
 """The training responses as the distribution of every row."""
+
+
+def outside_candidate(name: str, gives: str) -> Candidate:
+    """Return the candidate of a member from outside that gives, for example, quantiles."""
+    return Candidate(NONE, (), "member", member=f"{name} (your member: {gives})")
 
 
 def candidates_of(preset: Preset, first_stages: FirstStages) -> list[Candidate]:

@@ -14,6 +14,7 @@ from diffgbm.auto.climatology_choice import climatology_weight
 from diffgbm.auto.leaderboard import FINAL
 from diffgbm.auto.pool import mixture_points, pool_weights
 from diffgbm.auto.presets import Preset
+from diffgbm.auto.problem import Problem
 from diffgbm.auto.progress import Progress
 from diffgbm.auto.sampler_choice import MIN_GAIN, better_sampler, deciding_bag, lowers, with_sampler
 from diffgbm.auto.scorer import Scorer
@@ -21,13 +22,12 @@ from diffgbm.auto.trainer import Trainer
 from diffgbm.data.splits import Split, bag_splits, bags_by_rows, subsample
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.training_table import TrainingTable
+from diffgbm.members.member import FittedMember
 
 POINTS = 89
 """Points of an out-of-bag distribution."""
 POOL_POINTS = 4 * POINTS
 """Points of an out-of-bag distribution of several models."""
-DISAGREEMENT_ROWS = 500
-"""Rows on which bags are compared."""
 MAX_SCORE_RATIO = 1.1
 """A model gets no second bag if its first one scores worse than the best model's by more than this factor."""
 STREAM = 99
@@ -56,12 +56,15 @@ class FinalModel:
         For each bag the predictive distributions of the rows that it holds out.
     seconds : float
         Time of the slowest bag.
+    member : FittedMember or None
+        A member from outside, which has no ``model``.
     """
 
     candidate: Candidate
     model: FittedModel | None = None
     points: tuple[Array, ...] = ()
     seconds: float = 0.0
+    member: FittedMember | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +74,7 @@ class Pool:
     Attributes
     ----------
     members : tuple of FittedModel
-        Models of positive weight; the best model, without weight, where climatology is everything.
+        Models of positive weight; the best model, without weight, where climatology or outside members are everything.
     candidates : tuple of Candidate
         What they are.
     weights : ndarray of shape (k,)
@@ -84,6 +87,10 @@ class Pool:
         The training rows and the held-out rows of these predictions; the latter are ``rows``.
     climatology : Climatology or None
         The training responses, if they have a weight.
+    outside : tuple of FittedMember
+        Members from outside of positive weight.
+    outside_candidates : tuple of Candidate
+        What they are called.
     """
 
     members: tuple[FittedModel, ...]
@@ -93,6 +100,8 @@ class Pool:
     rows: Rows
     splits: tuple[Split, ...] = ()
     climatology: Climatology | None = None
+    outside: tuple[FittedMember, ...] = ()
+    outside_candidates: tuple[Candidate, ...] = ()
 
 
 def repeats_for(noisy_rows: int, n_rows: int) -> int:
@@ -129,20 +138,31 @@ def affordable(splits: Splits, n_repeats: int, width: int, limit: float, seed: i
     return n_repeats, [(some(train, rows), some(held_out, scored)) for train, held_out in splits]
 
 
+def bag_plan(problem: Problem, preset: Preset, limit: float | None) -> tuple[int, list[Split]]:
+    """Return the noisy copies of each row and the splits of the bags, which all final models share."""
+    splits = bag_splits(problem.n_rows, preset.bags, 0.2, problem.seed, True, structure=problem.table.structure)
+    n_repeats = repeats_for(preset.noisy_rows, problem.n_rows)
+    if limit is None:
+        return n_repeats, splits
+    return affordable(splits, n_repeats, problem.table.X.shape[1] + 3, limit, problem.seed)
+
+
 def train_final_models(
-    trainer: Trainer, scorer: Scorer, candidates: Sequence[Candidate], preset: Preset, progress: Progress
+    trainer: Trainer,
+    scorer: Scorer,
+    candidates: Sequence[Candidate],
+    preset: Preset,
+    progress: Progress,
+    plan: tuple[int, Splits] | None = None,
+    outside: Sequence[FinalModel] = (),
 ) -> Pool:
     """Train the bags of all candidates in turn while there is time, and pool them.
 
-    All candidates share the splits: bag ``b`` of each holds out the same rows. As soon as enough rows were held out,
-    other samplers are compared if the preset allows it.
+    All candidates share the splits of ``plan``: bag ``b`` of each holds out the same rows. As soon as enough rows were
+    held out, other samplers are compared if the preset allows it. Members from ``outside`` are fitted already.
     """
     problem = trainer.problem
-    splits = bag_splits(problem.n_rows, preset.bags, 0.2, problem.seed, True, structure=problem.table.structure)
-    n_repeats = repeats_for(preset.noisy_rows, problem.n_rows)
-    if progress.clock.limit is not None:
-        width = problem.table.X.shape[1] + 3
-        n_repeats, splits = affordable(splits, n_repeats, width, progress.clock.limit, problem.seed)
+    n_repeats, splits = bag_plan(problem, preset, progress.clock.limit) if plan is None else plan
     deciding = deciding_bag(splits) if preset.samplers else None
     models = [FinalModel(candidate) for candidate in candidates]
     for b in range(len(splits)):
@@ -152,7 +172,8 @@ def train_final_models(
             break
         if b == deciding:
             models = with_better_samplers(trainer, scorer, models, splits, progress)
-    pool = pooled(scorer, models, splits)
+    pool = with_members(scorer, pooled(scorer, models, splits), models, outside, splits)
+    models = [*models, *outside]
     # weights are written as climatology leaves them
     pool, score = with_climatology(scorer, pool, problem.table)
     _record_weights(scorer, models, pool, progress)
@@ -180,6 +201,7 @@ def with_climatology(scorer: Scorer, pool: Pool, table: TrainingTable) -> tuple[
     mixed = replace(
         pool,
         weights=(1.0 - weight) * pool.weights,
+        outside=tuple(member.weighted((1.0 - weight) * member.weight) for member in pool.outside),
         points=mixture_points([pool.points, climatology], both, POOL_POINTS),
         climatology=Climatology.of(table.observed, table.weights, weight),
     )
@@ -195,6 +217,8 @@ def climatology_alone(pool: Pool, table: TrainingTable) -> Pool:
         candidates=pool.candidates[best : best + 1],
         weights=np.zeros(1),
         climatology=Climatology.of(table.observed, table.weights),
+        outside=(),
+        outside_candidates=(),
     )
 
 
@@ -241,7 +265,9 @@ def _competitive(scorer: Scorer, models: Sequence[FinalModel], splits: Splits) -
     """Return the models that are not far behind the best after their first bag."""
     trained = [model for model in models if model.points]
     scores = [scorer.score(model.points[0], splits[0][1]) for model in trained]
-    return [m for m, score in zip(trained, scores, strict=True) if score <= MAX_SCORE_RATIO * min(scores)]
+    # scores of a constant response may be a rounding error below zero
+    most = max(MAX_SCORE_RATIO * min(scores), min(scores))
+    return [model for model, score in zip(trained, scores, strict=True) if score <= most]
 
 
 def with_better_samplers(
@@ -292,14 +318,43 @@ def pooled(scorer: Scorer, models: Sequence[FinalModel], splits: Splits) -> Pool
     weights = pool_weights(to_y, between, len(rows))
     kept = np.flatnonzero(weights).tolist()
     n_points = POINTS if len(kept) == 1 else POOL_POINTS
+    ours = [i for i in kept if models[i].member is None]
+    # one of our models stays in any case: it knows how the table is read
+    ours = ours or [min((i for i, m in enumerate(models) if m.member is None), key=lambda i: _loss(i, to_y, between))]
+    others = [(models[i], float(weights[i])) for i in kept if models[i].member is not None]
     return Pool(
-        members=tuple(m for m in (models[i].model for i in kept) if m is not None),
-        candidates=tuple(models[i].candidate for i in kept),
-        weights=weights[kept],
+        members=tuple(m for m in (models[i].model for i in ours) if m is not None),
+        candidates=tuple(models[i].candidate for i in ours),
+        weights=weights[ours],
         points=mixture_points([distributions[i] for i in kept], weights[kept], n_points),
         rows=rows,
         splits=tuple(splits[bags[0]] for bags in together),
+        outside=tuple(model.member.weighted(w) for model, w in others if model.member is not None),
+        outside_candidates=tuple(model.candidate for model, _ in others),
     )
+
+
+def _loss(i: int, to_y: Array, between: Array) -> float:
+    """CRPS of one member of a pool, from the terms of the pool's."""
+    return float(to_y[i] - 0.5 * between[i, i])
+
+
+def with_members(
+    scorer: Scorer, pool: Pool, models: Sequence[FinalModel], outside: Sequence[FinalModel], splits: Splits
+) -> Pool:
+    """Return the pool with members from outside that are not far behind, if they lower the CRPS of held-out rows."""
+    models = [model for model in models if model.points]
+    near = {id(model) for model in _competitive(scorer, [*models, *outside], splits)}
+    near_outside = [model for model in outside if id(model) in near]
+    if not near_outside:
+        return pool
+    # on the rows that all of them predict: a member from outside may lack bags
+    common = min(len(model.points) for model in [*models, *near_outside])
+    ours = [replace(model, points=model.points[:common]) for model in models]
+    before, after = pooled(scorer, ours, splits), pooled(scorer, [*ours, *near_outside], splits)
+    # with equally many points: the CRPS of few points is a little higher
+    scores = [scorer.score(mixture_points([p.points], np.ones(1), POOL_POINTS), p.rows) for p in (before, after)]
+    return after if scores[1] < scores[0] else pool
 
 
 def _out_of_bag(model: FinalModel, together: Sequence[Sequence[int]]) -> Array:
@@ -315,6 +370,7 @@ def _out_of_bag(model: FinalModel, together: Sequence[Sequence[int]]) -> Array:
 
 def _record_weights(scorer: Scorer, models: Sequence[FinalModel], pool: Pool, progress: Progress) -> None:
     weights = dict(zip(pool.candidates, pool.weights.tolist(), strict=True))
+    weights |= {c: member.weight for c, member in zip(pool.outside_candidates, pool.outside, strict=True)}
     for model in models:
         stage = f"{FINAL}{weights.get(model.candidate, 0.0):.2f}"
         progress.leaderboard.add(model.candidate, stage, _score_of(scorer, model, pool.rows), 0.0, len(pool.rows))
@@ -323,40 +379,3 @@ def _record_weights(scorer: Scorer, models: Sequence[FinalModel], pool: Pool, pr
 def _score_of(scorer: Scorer, model: FinalModel, rows: Rows) -> float:
     """CRPS of a model alone on the first rows that it predicts out of bag."""
     return scorer.score(np.concatenate(model.points)[: len(rows)], rows)
-
-
-def disagreement(trainer: Trainer, pool: Pool, unit: float) -> float:
-    r"""How much the bags of a pool differ: :math:`(1 - 1/B)\,v / w`, the median over rows, for one response.
-
-    :math:`v` is the variance of the mean between bags and :math:`w` the variance of a bag's distribution. Most of the
-    bags were trained on the rows; on new rows they differ as much (fold 0 of yacht, diabetes, energy and concrete:
-    0.006, 0.005, 0.018 and 0.008 on training rows, 0.005, 0.006, 0.018 and 0.008 on new ones).
-
-    Parameters
-    ----------
-    trainer : Trainer
-        What predicts.
-    pool : Pool
-        Members with their bags.
-    unit : float
-        Standard deviation of the response.
-    """
-    n_bags = min(len(member.bags) for member in pool.members)
-    climatology = pool.climatology
-    rows, _ = subsample(trainer.problem.n_rows, DISAGREEMENT_ROWS, trainer.problem.seed)
-    centre: Array | None = None
-    moments = np.zeros((2, n_bags, len(rows)))
-    for member, candidate, weight in zip(pool.members, pool.candidates, pool.weights, strict=True):
-        for b, bag in enumerate(member.bags[:n_bags]):
-            points = trainer.points(candidate, replace(member, bags=(bag,)), rows)[:, :, 0] / unit
-            # moments about a mean: squares of numbers far from zero lose their differences
-            centre = points.mean(axis=1, keepdims=True) if centre is None else centre
-            points -= centre
-            moments[:, b] += weight * np.array([points.mean(axis=1), np.mean(points**2, axis=1)])
-    if climatology is not None and centre is not None:
-        values = climatology.values[:, 0] / unit - centre
-        moments += climatology.weight * np.array([values.mean(axis=1), np.mean(values**2, axis=1)])[:, None]
-    mean, square = moments
-    within = np.maximum((square - mean**2).mean(axis=0), np.finfo(float).tiny)
-    # the unbiased variance of B means, times 1 - 1/B
-    return float(np.median(mean.var(axis=0) / within))

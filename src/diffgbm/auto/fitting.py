@@ -18,10 +18,12 @@ from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.budget import Clock
 from diffgbm.auto.candidates import CLIMATOLOGY, Candidate
 from diffgbm.auto.climatology import out_of_bag_crps, out_of_bag_points
+from diffgbm.auto.disagreement import disagreement
 from diffgbm.auto.effort import FOLDS, MAX_HOLDOUT, Effort, effort_for
-from diffgbm.auto.final_models import POOL_POINTS, Pool, climatology_alone, disagreement, train_final_models
+from diffgbm.auto.final_models import POOL_POINTS, Pool, bag_plan, climatology_alone, train_final_models
 from diffgbm.auto.first_stages import FirstStages, fit_first_stages, repeats_for
 from diffgbm.auto.leaderboard import Leaderboard
+from diffgbm.auto.outside import fit_outside
 from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.presets import Preset, least_work
 from diffgbm.auto.problem import Problem
@@ -44,6 +46,7 @@ from diffgbm.fitting.outliers import fitted_without_outliers
 from diffgbm.fitting.training import fitted_atoms
 from diffgbm.fitting.training_table import TrainingTable, read_table
 from diffgbm.fitting.warm import warmup
+from diffgbm.members.argument import NamedEstimator
 
 LARGE_TABLE = 20_000
 """Rows above which some are held out for recalibration. First-stage models are averaged over folds and distributions
@@ -110,6 +113,7 @@ def fit_automatically(
     groups: Any = None,
     time: Any = None,
     support: Any = "auto",
+    members: Sequence[NamedEstimator] = (),
 ) -> AutomaticFit:
     """Fit a pooled model; the arguments are those of ``AutoDiffGBM``, ``owner`` is its name for messages."""
     clock = Clock(time_limit)
@@ -137,7 +141,12 @@ def fit_automatically(
         progress = Progress(clock, leaderboard, line.stage, line.refresh)
         trainer, known = _trainer(table, effort, number, n_jobs, progress)
         rows, scorer = rows[known], Scorer.of(trainer.problem.table)
-        pool = train_final_models(trainer, scorer, search(trainer, scorer, preset, progress), preset, progress)
+        plan = bag_plan(trainer.problem, preset, clock.limit)
+        outside = fit_outside(() if constant else members, trainer.problem, plan[1], scorer, progress)
+        if outside:
+            trainer = replace(trainer, deadline=clock.deadline(clock.training))
+        candidates = search(trainer, scorer, preset, progress)
+        pool = train_final_models(trainer, scorer, candidates, preset, progress, plan, outside)
         progress.report("testing calibration on unseen rows")
         holdout = whole.part(held_out) if recalibrate else None
         shapes = tuple(
@@ -174,7 +183,11 @@ def fit_automatically(
         )
     return AutomaticFit(
         pool=model,
-        candidates=pool.candidates if model.climatology is None else (*pool.candidates, CLIMATOLOGY),
+        candidates=(
+            *pool.candidates,
+            *pool.outside_candidates,
+            *(() if model.climatology is None else (CLIMATOLOGY,)),
+        ),
         leaderboard=leaderboard.records(),
         out_of_bag=out_of_bag,
         rows=everything.sources[out_of_bag_rows],
@@ -348,7 +361,7 @@ def _finished(
     """
     table = trainer.problem.table
     weights = scorer.weights_of(pool.rows)
-    model = PooledModel(pool.members, pool.weights, None, shapes, None, pool.climatology)
+    model = PooledModel(pool.members, pool.weights, None, shapes, None, pool.climatology, pool.outside)
     points = np.sort(model.confined(pool.points.copy()), axis=1)
     if holdout is None or not table.response.is_1d or model.is_climatology or clock.over():
         return model, points

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm._util.errors import warn
 from diffgbm._util.progress import progress_bar
 from diffgbm._util.types import Array
 from diffgbm.auto.atoms import ResponseShape
@@ -18,6 +19,7 @@ from diffgbm.distributions import Distribution, JointDistribution, PredictiveDis
 from diffgbm.engine import Draws
 from diffgbm.fitting.atoms import Atoms
 from diffgbm.fitting.model import FittedModel
+from diffgbm.members.member import FittedMember
 
 BLOCK = 2048
 """Rows whose first-stage values are computed together."""
@@ -34,7 +36,7 @@ class PooledModel:
     members : tuple of FittedModel
         Models of the same table, at least one.
     weights : ndarray of shape (k,)
-        Their weights: positive, or one zero where climatology is everything.
+        Their weights: positive, or one zero where climatology or members from outside are everything.
     correction : Correction or None
         Recalibrates the distributions.
     shapes : tuple of ResponseShape
@@ -42,7 +44,9 @@ class PooledModel:
     atoms : Atoms or None
         Atoms beside the continuous part, which everything else describes then.
     climatology : Climatology or None
-        The training responses, if they have a weight; the weights of the members and its weight sum to one.
+        The training responses, if they have a weight; the weights of all members and its weight sum to one.
+    outside : tuple of FittedMember
+        Members of other packages, with their weights.
     """
 
     members: tuple[FittedModel, ...]
@@ -51,16 +55,20 @@ class PooledModel:
     shapes: tuple[ResponseShape, ...]
     atoms: Atoms | None = None
     climatology: Climatology | None = None
+    outside: tuple[FittedMember, ...] = ()
 
     @property
     def shares(self) -> Array:
-        """Weights of the members and, last, of climatology if it has one."""
-        return self.weights if self.climatology is None else np.append(self.weights, self.climatology.weight)
+        """Weights of the members, of those from outside and, last, of climatology if it has one."""
+        others = [member.weight for member in self.outside]
+        others += [] if self.climatology is None else [self.climatology.weight]
+        return np.append(self.weights, others) if others else self.weights
 
     @property
     def is_climatology(self) -> bool:
         """Whether every row has the training responses as its distribution."""
-        return self.climatology is not None and not self.weights.any() and self.atoms is None
+        alone = self.climatology is not None and not self.weights.any() and not self.outside
+        return alone and self.atoms is None
 
     @property
     def first(self) -> FittedModel:
@@ -113,6 +121,14 @@ class PooledModel:
             values = None if member.first_stage is None else member.first_stage.values(X, memo)
             computed = max(count, POINTS_OF_A_BAG * len(member.bags)) if self.first.n_responses == 1 else count
             distributions.append(member.points(X, member.recipe.sampler, computed, threads, stage_values=values))
+        lost = np.zeros(len(X), dtype=bool)
+        for outside, count in zip(self.outside, counts[len(self.members) :].tolist(), strict=False):
+            if count:
+                found = outside.points(X, max(count, POINTS_OF_A_BAG * len(outside.models)))
+                unknown = np.isnan(found).any(axis=(1, 2))
+                _warn_of_lost(outside, int(unknown.sum()), len(X))
+                lost |= unknown
+                distributions.append(np.where(np.isnan(found), 0.0, found))
         if self.climatology is not None and counts[-1]:
             points = self.climatology.points(int(counts[-1]))
             distributions.append(np.broadcast_to(points, (len(X), *points.shape)))
@@ -120,7 +136,20 @@ class PooledModel:
             return np.concatenate(distributions, axis=1)
         weights = shares[counts > 0]
         in_order = [np.sort(distribution, axis=1) for distribution in distributions]
-        return mixture_points(in_order, weights / weights.sum(), n_points)
+        points = mixture_points(in_order, weights / weights.sum(), n_points)
+        if lost.any():
+            points[lost] = self.without_outside()._points(X[lost], n_points, threads)
+        return points
+
+    def without_outside(self) -> PooledModel:
+        """Return the pool without members from outside; the weights of the others sum to one."""
+        rest = float(self.shares.sum() - sum(member.weight for member in self.outside))
+        if rest <= 0.0:
+            return replace(self, weights=np.full(len(self.members), 1.0 / len(self.members)), outside=())
+        climatology = self.climatology
+        if climatology is not None:
+            climatology = replace(climatology, weight=climatology.weight / rest)
+        return replace(self, weights=self.weights / rest, climatology=climatology, outside=())
 
     def confined(self, points: Array) -> Array:
         """Move points (n, m, d) of distributions to possible values, in place."""
@@ -133,9 +162,12 @@ class PooledModel:
 
     @property
     def samples_distribution(self) -> bool:
-        """Whether samples are drawn from the distribution: trajectories have no correction, atoms or limits."""
+        """Whether samples are drawn from the distribution: trajectories have no correction, atoms or limits.
+
+        Members from outside have no trajectories.
+        """
         limited = self.first.response.is_1d and self.shapes[0].limits is not None
-        return limited or self.correction is not None or self.atoms is not None
+        return limited or self.correction is not None or self.atoms is not None or bool(self.outside)
 
     def sample(self, X: Array, n_samples: int, key: int, first_row: int, threads: int, verbose: int) -> Array:
         """Draw samples (n_samples, n, d); each sample belongs to one member, the same for all rows.
@@ -155,6 +187,15 @@ class PooledModel:
             samples = np.flatnonzero(member_of == len(self.members))
             out[samples] = self.climatology.sample(len(samples), len(X), _stream(key, len(self.members)), first_row)
         return np.swapaxes(self.confined(np.swapaxes(out, 0, 1)), 0, 1)
+
+
+def _warn_of_lost(member: FittedMember, count: int, n_rows: int) -> None:
+    if count:
+        warn(
+            f"members: {member.name} returned NaN or infinity for {count:,} of {n_rows:,} rows: the rest of the pool "
+            "predicts them.",
+            stacklevel=6,
+        )
 
 
 def _stream(key: int, member: int) -> int:

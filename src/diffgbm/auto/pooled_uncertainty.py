@@ -16,6 +16,9 @@ from diffgbm.fitting.submodels import SubmodelPoints, Submodels, submodel_points
 POINTS = 377
 """Points of the pool's distribution, which is compared with its correction."""
 
+POINTS_OF_A_MEMBER = 89
+"""Points of the distribution of one model of a member from outside."""
+
 
 def pooled_uncertainty(pool: PooledModel, X: Array, threads: int = 1) -> Uncertainty:
     """Decompose the uncertainty of encoded rows (n, p) over the members of a pool and their submodels."""
@@ -29,6 +32,9 @@ def pooled_submodels(pool: PooledModel, X: Array, threads: int = 1) -> Submodels
     distribution to another one, and the points of its submodels with it.
     """
     parts = [submodel_points(member, X, member.recipe.sampler, threads, FOLDS) for member in pool.members]
+    for member in pool.outside:
+        each = tuple(member.alone(b).points(X, POINTS_OF_A_MEMBER) for b in range(len(member.models)))
+        parts.append(SubmodelPoints(each, np.full((len(X), 1), len(each) - 1.0)))
     if pool.climatology is not None:
         # one submodel: the training responses hardly depend on which rows are left out
         everywhere = np.tile(pool.climatology.points(parts[0].points[0].shape[1]), (len(X), 1, 1))

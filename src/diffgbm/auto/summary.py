@@ -134,10 +134,11 @@ def _plain(value: float) -> str:
 def _choice(pool: Pool, n_candidates: int) -> str:
     bags = max(len(member.bags) for member in pool.members)
     times = "once" if bags == 1 else f"{bags} times to different rows"
-    if len(pool.candidates) == 1 and pool.climatology is None:
+    if len(pool.candidates) == 1 and pool.climatology is None and not pool.outside:
         rank = "one model, compared with no other" if n_candidates == 1 else f"the best of {n_candidates} candidates"
         return f"It is {rank}, fitted {times}: {pool.candidates[0]}."
-    members = [f"{w:.0%} {c}" for w, c in zip(pool.weights, pool.candidates, strict=True)]
+    members = [f"{w:.0%} {c}" for w, c in zip(pool.weights, pool.candidates, strict=True) if w > 0.0]
+    members += [f"{m.weight:.0%} {c}" for m, c in zip(pool.outside, pool.outside_candidates, strict=True)]
     if pool.climatology is not None:
         return (
             f"It mixes {len(members)} of {n_candidates} candidates, fitted {times}, with the training responses "

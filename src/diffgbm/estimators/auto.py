@@ -19,6 +19,7 @@ from diffgbm.auto.pooled_uncertainty import pooled_submodels
 from diffgbm.auto.presets import PRESETS, Preset
 from diffgbm.data.frames import series_like
 from diffgbm.data.records import REPEATS
+from diffgbm.data.response import read_response
 from diffgbm.data.structure import read_structure
 from diffgbm.distributions import Distribution, PredictiveDistribution
 from diffgbm.distributions.uncertainty import Uncertainty
@@ -38,6 +39,7 @@ from diffgbm.estimators.preprocessing import (
 from diffgbm.fitting.limits import check_support
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.submodels import Submodels
+from diffgbm.members.argument import read_members
 from diffgbm.persistence.arguments import read_arguments, write_arguments
 from diffgbm.persistence.store import Part, Reader, Writer
 from diffgbm.persistence.values import PLAIN, Stored, list_of, mapping, of_type, plain
@@ -91,6 +93,11 @@ class AutoDiffGBM(DistributionalRegressor):
         is fitted inside folds: four models, each with its transformer, learn from three quarters of the rows, share the
         time limit and are mixed. Held-out scores and recalibration use the quarter that neither a model nor its
         transformer has seen. For one response, without ``time``.
+    members : list of estimators or of pairs (name, estimator), optional
+        Estimators of other packages that join the pool, not fitted: CatBoost, NGBoost, quantile-forest, skpro, TabPFN,
+        TabICL, any regressor. They are cloned, fitted to the rows of each bag, and get the weight that predicts
+        held-out rows best. They see encoded numbers (``docs/members.md``) and have about a third of the time. A member
+        that fails is left out with a warning. For one response.
 
     Attributes
     ----------
@@ -137,6 +144,7 @@ class AutoDiffGBM(DistributionalRegressor):
         repeats: str = "auto",
         preprocess: Any = None,
         support: Any = "auto",
+        members: Any = None,
     ) -> None:
         self.time_limit = time_limit
         self.preset = preset
@@ -149,6 +157,7 @@ class AutoDiffGBM(DistributionalRegressor):
         self.repeats = repeats
         self.preprocess = preprocess
         self.support = support
+        self.members = members
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -186,6 +195,9 @@ class AutoDiffGBM(DistributionalRegressor):
         if not (isinstance(self.discrete, (bool, np.bool_)) or self.discrete == "auto"):
             raise ValueError(f"discrete must be True, False or 'auto'; got {self.discrete!r}.")
         check_support(self.support)
+        members = read_members(self.members)
+        if members and read_response(y)[1].shape[1:] not in ((), (1,)):
+            raise ValueError("members work with one response; leave them out, or fit one model for each response.")
         if self.seed is not None:
             check_count("seed", self.seed, 0)
         if self.preprocess is not None:
@@ -209,6 +221,7 @@ class AutoDiffGBM(DistributionalRegressor):
             groups=groups,
             time=time,
             support=self.support,
+            members=members,
         )
         return self._with_fit(result)
 

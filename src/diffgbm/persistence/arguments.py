@@ -7,10 +7,12 @@ from dataclasses import asdict
 from typing import Any
 
 from diffgbm.auto.presets import Preset, Round
+from diffgbm.members.argument import read_members
+from diffgbm.persistence.skops_entries import to_skops
 from diffgbm.persistence.store import Reader, Writer
 from diffgbm.persistence.values import Stored, list_of, mapping, of_type, plain
 
-REGRESSORS = ("residualize", "first_stage_features", "preprocess")
+REGRESSORS = ("residualize", "first_stage_features", "preprocess", "members")
 """Arguments that may be, or hold, regressors or transformers."""
 
 
@@ -25,9 +27,17 @@ def write_arguments(params: Mapping[str, Any], writer: Writer) -> dict[str, Any]
         except TypeError:
             if name not in REGRESSORS:
                 raise
+            if name == "members":
+                _check_members(value)
             entries[name] = writer.regressors(value, where)
     tuples = [name for name in values if isinstance(params[name], tuple)]
     return {"params": values, "tuples": tuples, "regressors": entries}
+
+
+def _check_members(members: Any) -> None:
+    """Raise an error that names the member which a file cannot hold."""
+    for named in read_members(members):
+        to_skops(named.estimator, f"the member {named.name!r}")
 
 
 def read_arguments(stored: Stored, reader: Reader) -> dict[str, Any]:

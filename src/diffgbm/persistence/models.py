@@ -20,7 +20,9 @@ from diffgbm.engine.factory import Mix
 from diffgbm.first_stage import FittedFirstStage
 from diffgbm.fitting.atoms import Atoms
 from diffgbm.fitting.model import FittedModel
+from diffgbm.members.member import FittedMember
 from diffgbm.persistence import tables
+from diffgbm.persistence.outside import read_member, write_member
 from diffgbm.persistence.predictors import PREDICTORS, common_columns
 from diffgbm.persistence.store import Kind, Part, Reader, Writer
 from diffgbm.persistence.values import Stored, list_of, mapping, number, numbers, of_type, one_of
@@ -139,6 +141,7 @@ def write_pool(pool: PooledModel, writer: Writer) -> dict[str, Any]:
         ],
         "atoms": _write_atoms(pool.atoms, writer),
         "climatology": None if pool.climatology is None else _write_climatology(pool.climatology, writer),
+        "outside": [writer.put(member) for member in pool.outside],
     }
 
 
@@ -150,16 +153,23 @@ def read_pool(stored: Stored, reader: Reader) -> Part:
         raise ValueError("a pool needs a member")
     first: FittedModel = members[0]
     climatology = _read_climatology(stored, reader, first.n_responses)
-    share = 0.0 if climatology is None else climatology.weight
-    # a model without weight stays beside climatology alone: it knows how the table is read
-    positive = (weights > 0.0).all() or (share == 1.0 and len(members) == 1 and weights[0] == 0.0)
+    # files that are older than members from outside have none
+    outside = [reader.part(i, ("member",)) for i in list_of({"outside": [], **stored}, "outside", int)]
+    if outside and (not first.response.is_1d or any(m.takes not in (None, first.features.width) for m in outside)):
+        raise ValueError("members from outside must be models of the same table, with one response")
+    share = (0.0 if climatology is None else climatology.weight) + sum(m.value.weight for m in outside)
+    # a model without weight stays beside others: it knows how the table is read
+    positive = (weights > 0.0).all() or (abs(share - 1.0) < 1e-9 and len(members) == 1 and weights[0] == 0.0)
     if not positive or abs(weights.sum() + share - 1.0) > 1e-9:
         raise ValueError("a pool's weights must be positive and sum to one")
     if any(member.features != first.features or not _same(member.response, first.response) for member in members):
         raise ValueError("the members of a pool must be models of the same table")
     shapes = tuple(map(_shape, list_of(stored, "shapes", dict, first.n_responses)))
     atoms = _read_atoms(stored, reader, first.response, first.features.width)
-    return Part(PooledModel(tuple(members), weights, read_correction(stored, reader), shapes, atoms, climatology))
+    others = tuple(member.value for member in outside)
+    return Part(
+        PooledModel(tuple(members), weights, read_correction(stored, reader), shapes, atoms, climatology, others)
+    )
 
 
 def _write_climatology(climatology: Climatology, writer: Writer) -> dict[str, Any]:
@@ -291,4 +301,5 @@ KINDS: dict[type, Kind] = {
     Reference: Kind("reference", write_reference, read_reference),
     FittedModel: Kind("model", write_model, read_model),
     PooledModel: Kind("pool", write_pool, read_pool),
+    FittedMember: Kind("member", write_member, read_member),
 }
