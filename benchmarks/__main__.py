@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "list": "benchmarks.listing",
     "model-files": "benchmarks.model_files",
     "peers": "benchmarks.peers.command",
+    "raw": "benchmarks.raw.command",
     "run": "benchmarks.running",
     "sampler-choice": "benchmarks.sampler_choice",
     "short-limits": "benchmarks.short_limits",
