@@ -359,5 +359,5 @@ def test_encoded_tables_are_taken_as_they_are():
     with pytest.raises(ValueError, match="cat_idx is for arrays"):
         learn(encoded, [0])
     other, _ = learn(NUMBERS[:, :1])
-    with pytest.raises(ValueError, match="other columns or categories"):
+    with pytest.raises(ValueError, match="other columns, categories or dates"):
         other.encode(encoded, "DiffGBM")

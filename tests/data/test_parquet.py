@@ -1,10 +1,12 @@
 """Parquet tables on disk: the model of the same table in memory."""
 
 import gc
+from decimal import Decimal
 
 import numpy as np
 import pytest
 
+from diffgbm import DiffGBMWarning
 from diffgbm.data import blocks, parquet
 from diffgbm.data.parquet import from_parquet
 from diffgbm.data.table_files import TableFileError
@@ -82,7 +84,7 @@ def test_refusals(tmp_path):
     with pytest.raises(TableFileError, match="there is no column 'z'"):
         from_parquet(tmp_path / "t.parquet", "z")
     with pytest.raises(TableFileError, match="column 'day' must hold numbers"):
-        from_parquet(tmp_path / "t.parquet", "y")
+        from_parquet(tmp_path / "t.parquet", "day")
     with pytest.raises(TableFileError, match="target 'y' is missing or infinite in row 20"):
         from_parquet(tmp_path / "t.parquet", "y", columns=["a"])
     with pytest.raises(TableFileError, match="no columns are left"):
@@ -98,6 +100,49 @@ def test_refusals(tmp_path):
         from_parquet(tmp_path / "t.csv", "y")
 
 
+def test_columns_of_every_kind_are_read_as_in_a_frame(tmp_path, monkeypatch):
+    """Dates, text that holds numbers or dates, and lists: the schema and the bits of the table in memory."""
+    monkeypatch.setattr(parquet, "block_length", lambda width: 40)
+    n = 120
+    rng = np.random.default_rng(0)
+    day = np.datetime64("2022-01-01") + rng.integers(0, 700, n)
+    hour = np.datetime64("2022-01-01T00", "us") + rng.integers(0, 7000, n) * np.timedelta64(1, "h")
+    seconds = rng.integers(0, 86_400, n)
+    table = arrow.table(
+        {
+            "day": arrow.array([None, *day[1:].astype(object)], arrow.date32()),
+            "moment": arrow.array(hour, arrow.timestamp("ns"), from_pandas=True),
+            "zone": arrow.array(hour.astype(np.int64), arrow.timestamp("us", "Europe/Zurich")),
+            "iso": [None if i == 7 else str(d) for i, d in enumerate(day)],
+            "number": rng.choice(["1", "2.5", "?"], n).tolist(),
+            "price": arrow.array([Decimal(int(v)) / 4 for v in seconds], arrow.decimal128(12, 2)),
+            "delta": arrow.array(seconds, arrow.duration("s")),
+            "clock": arrow.array(seconds.astype(np.int32), arrow.time32("s")),
+            "lists": [[1, 2]] * n,
+            "town": arrow.array(rng.choice(["Bern", "Zug"], n)).dictionary_encode(),
+            "constant": np.ones(n),
+            "empty": arrow.nulls(n),
+        }
+    )
+    y = rng.standard_normal(n)
+    write_table(table.append_column("y", arrow.array(y)), tmp_path / "t.parquet", row_group_size=50)
+    with pytest.warns(DiffGBMWarning, match="not used: 'lists' holds lists") as warned:
+        X, response = from_parquet(tmp_path / "t.parquet", "y")
+    assert warned[0].filename == __file__
+    stored = tiny(n_estimators=5).fit(X, response)
+    with pytest.warns(DiffGBMWarning, match="not used: 'lists' holds lists"):
+        plain = tiny(n_estimators=5).fit(table, y)
+    assert stored.schema_ == plain.schema_
+    kinds = {column.name: column.kind for column in stored.schema_}
+    assert (kinds["day"], kinds["iso"], kinds["number"], kinds["lists"]) == ("date", "date", "number", "not used")
+    np.testing.assert_array_equal(stored.predict(X), plain.predict(table))
+    np.testing.assert_array_equal(stored.predict(table), plain.predict(table))
+    # other dates are another table: the error says how to predict it
+    write_table(table.slice(0, 60).append_column("y", arrow.array(y[:60])), tmp_path / "part.parquet")
+    with pytest.warns(DiffGBMWarning), pytest.raises(ValueError, match=r"diffgbm\.stream\(model, file\)"):
+        stored.predict(from_parquet(tmp_path / "part.parquet", "y")[0])
+
+
 def test_an_encoded_table_has_its_categories(tmp_path):
     table, y = table_of(100)
     write_table(table.append_column("y", arrow.array(y["y0"])), tmp_path / "t.parquet")
@@ -106,5 +151,5 @@ def test_an_encoded_table_has_its_categories(tmp_path):
         tiny().fit(X, response, cat_idx=[0])
     model = tiny(n_estimators=2).fit(X, response)
     other, _ = from_parquet(tmp_path / "t.parquet", "y", columns=["a", "b"])
-    with pytest.raises(ValueError, match="other columns or categories"):
+    with pytest.raises(ValueError, match="other columns, categories or dates"):
         model.predict(other)

@@ -61,6 +61,21 @@ class FeatureTable:
         """Return the table of numbers (levels ``None``) and categories."""
         return cls(names, tuple(Number() if found is None else Category(found) for found in levels))
 
+    @classmethod
+    def of_columns(
+        cls, names: tuple[str, ...] | None, columns: tuple[Column, ...], stacklevel: int = 5
+    ) -> FeatureTable:
+        """Return the table of columns; warn of those that are not used."""
+        table = cls(names, columns)
+        shown = table._shown_names()
+        unused = [f"{n} {c.reason}" for n, c in zip(shown, columns, strict=True) if isinstance(c, Dropped)]
+        if unused:
+            warn(
+                f"X: columns that are not used: {'; '.join(unused)}. Turn them into numbers or text.",
+                stacklevel=stacklevel,
+            )
+        return table
+
     @property
     def n_features(self) -> int:
         """Number of columns of the user's table."""
@@ -112,12 +127,11 @@ class FeatureTable:
             Category.learn(column, name) if j in as_category else recognised(column, name)
             for j, (column, name) in enumerate(zip(found, shown, strict=True))
         )
-        table = cls(names, columns)
-        table._report_dropped(shown)
+        table = cls.of_columns(names, columns)
         if frame is None and array.dtype.kind == "f" and not as_category:
             return table, array
         matrix = table._encode_columns(found)
-        return (table if frame is None else table._with_notes(matrix)), matrix
+        return (table if frame is None else table.with_notes(matrix)), matrix
 
     def encode(self, X: Any, owner: str, warns: bool = False) -> Array:
         """Encode new rows; frames may have their columns in any order, arrays must have training's.
@@ -138,7 +152,10 @@ class FeatureTable:
         pairs = list(zip(X.features.columns, self.columns, strict=False))
         same = X.features.names == self.names and X.features.n_features == self.n_features
         if not same or any(old != new and not _is_recodable(old, new) for old, new in pairs):
-            raise ValueError("This encoded table has other columns or categories than that of training.")
+            raise ValueError(
+                "This encoded table has other columns, categories or dates than that of training. To predict another "
+                "file, read it as a frame, or use diffgbm.stream(model, file)."
+            )
         matrix = np.zeros((len(X), self.width))
         for (old, new), before, after in zip(pairs, X.features.starts, self.starts, strict=True):
             if isinstance(new, Dropped):
@@ -233,7 +250,7 @@ class FeatureTable:
             matrix[:, start : start + how.width] = how.encode(column, name)
         return matrix
 
-    def _with_notes(self, matrix: Array) -> FeatureTable:
+    def with_notes(self, matrix: Array) -> FeatureTable:
         """Note which numbers are constant. They stay in the matrix: trees do not split on them."""
         columns = list(self.columns)
         for j, (how, start) in enumerate(zip(self.columns, self.starts, strict=True)):
@@ -243,12 +260,6 @@ class FeatureTable:
                 if values[0] == values[-1] and np.all(values == values[0]):
                     columns[j] = replace(how, note="constant")
         return replace(self, columns=tuple(columns))
-
-    def _report_dropped(self, names: Sequence[str]) -> None:
-        """Warn of columns whose values no model can use."""
-        unused = [f"{n} {c.reason}" for n, c in zip(names, self.columns, strict=True) if isinstance(c, Dropped)]
-        if unused:
-            warn(f"X: columns that are not used: {'; '.join(unused)}. Turn them into numbers or text.", stacklevel=5)
 
     def _report_new(self, columns: Sequence[Any]) -> None:
         """Warn of categories that training did not have, and of dates far outside its period."""

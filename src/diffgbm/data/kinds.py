@@ -197,8 +197,11 @@ class Dropped:
         return "not used"
 
 
-def recognised(column: Any, name: str) -> Column:
-    """Decide what a column is: by its type where that says it, by its values otherwise."""
+def recognised(column: Any, name: str, distinct: bool = False) -> Column:
+    """Decide what a column is: by its type where that says it, by its values otherwise.
+
+    ``distinct`` says that the column has every value once, so that no position is a row.
+    """
     dtype = column.dtype
     if isinstance(column, nw.Series):
         if dtype in (nw.Categorical, nw.Enum):
@@ -223,10 +226,10 @@ def recognised(column: Any, name: str) -> Column:
         return Number("duration")
     elif dtype.kind == "M":
         return Number(note=NO_VALUES) if np.isnat(column).all() else Dates.learn(column, name)
-    return _of_values(column, name)
+    return _of_values(column, name, distinct)
 
 
-def _of_values(column: Any, name: str) -> Column:
+def _of_values(column: Any, name: str, distinct: bool) -> Column:
     """Decide by the values of a column of objects or text."""
     every = column_values(column)
     values = [value for value in every if not is_missing(value)]
@@ -240,22 +243,22 @@ def _of_values(column: Any, name: str) -> Column:
         if all(isinstance(v, kind) for v in values):
             return Number(source)
     if any(isinstance(v, str) for v in values):
-        return _of_text(column, every, values, name)
+        return _of_text(column, every, values, name, distinct)
     if not all(isinstance(v, (Real, Decimal, bytes)) for v in values):
         raise TypeError(_not_readable(column, name, values))
     return Number()
 
 
-def _of_text(column: Any, every: Sequence[Any], values: Sequence[Any], name: str) -> Column:
+def _of_text(column: Any, every: Sequence[Any], values: Sequence[Any], name: str, distinct: bool) -> Column:
     """Decide what a column is in which some values are text."""
-    distinct = set(values)
-    text = sorted(v for v in distinct if isinstance(v, str))
+    found = set(values)
+    text = sorted(v for v in found if isinstance(v, str))
     parsed = {v: number_of_text(v) for v in text}
     if all(number is not None for number in parsed.values()) and not any(map(_CODE.match, text)):
         marks = sorted(v for v, number in parsed.items() if number != number)
-        if len(marks) < len(distinct):
+        if len(marks) < len(found):
             return Number(is_text=True, note=f"{', '.join(map(repr, marks))} is missing" if marks else "")
-    if are_iso_dates(text) and len(text) == len(distinct):
+    if are_iso_dates(text) and len(text) == len(found):
         return Dates.learn(column, name)
     if len(text) > 1 and sum(map(bool, map(_OTHER_DATE.fullmatch, text))) >= MOSTLY * len(text):
         warn(
@@ -267,8 +270,9 @@ def _of_text(column: Any, every: Sequence[Any], values: Sequence[Any], name: str
     if MOSTLY * len(values) <= numbers < len(values) and not any(map(_CODE.match, text)):
         strange = next(i for i, v in enumerate(every) if isinstance(v, str) and parsed.get(v, 0.0) is None)
         warn(
-            f"X column {name} is read as categories, because of text like {every[strange]!r} in row {strange}; "
-            f"{numbers / len(values):.1%} of its values are numbers. Correct these rows, or make them missing.",
+            f"X column {name} is read as categories, because of text like {every[strange]!r}"
+            f"{'' if distinct else f' in row {strange}'}; {numbers / len(values):.1%} of its "
+            f"{'distinct ' if distinct else ''}values are numbers. Correct these rows, or make them missing.",
             stacklevel=6,
         )
     return Category.learn(column, name)

@@ -14,9 +14,9 @@ import numpy as np
 from diffgbm._util.optional import need
 from diffgbm._util.types import Array
 from diffgbm.data.blocks import block_length
-from diffgbm.data.columns import is_text, known_feature, require, target_values
+from diffgbm.data.columns import is_text, known_column, require, target_values
 from diffgbm.data.features import EncodedTable, FeatureTable
-from diffgbm.data.kinds import sorted_levels
+from diffgbm.data.kinds import Category, Column, Dropped, recognised
 from diffgbm.data.table_files import TableFileError, column_names, read_pieces, schema_of
 
 
@@ -39,7 +39,8 @@ def from_parquet(
     target : str or sequence of str
         Responses.
     columns : sequence of str, optional
-        Features; by default all other columns. Text becomes categories.
+        Features; by default all other columns. They are read as those of frames are: ``schema_`` is the same.
+        Parquet keeps a category of whole numbers as numbers; write its values as text if it must stay one.
     folder : path, optional
         Where the temporary file is written; the system's default folder may be in memory.
 
@@ -63,14 +64,13 @@ def from_parquet(
     if not features:
         raise TableFileError(f"{source}: no columns are left to learn from.")
     kinds = {field.name: field.type for field in schema_of(source)}
-    table = FeatureTable.plain(tuple(features), _levels(source, features, kinds))
-    dtype = np.float32 if all(map(_is_narrow, (kinds[name] for name in features))) else np.float64
+    table = FeatureTable.of_columns(tuple(features), _readings(source, features, kinds), stacklevel=3)
+    dtype = np.float32 if all(_is_narrow(kinds[f], how) for f, how in _pairs(table)) else np.float64
     responses: list[Array] = []
     with tempfile.TemporaryFile(dir=folder) as file:
         rows = 0
         for piece in _pieces(source, [*features, *targets]):
-            known = zip(features, table.levels, strict=True)
-            block = {name: known_feature(source, name, piece.column(name), levels) for name, levels in known}
+            block = {name: known_column(source, name, piece.column(name), how) for name, how in _pairs(table)}
             file.write(table.encode(need("pyarrow").table(block), "DiffGBM").astype(dtype).tobytes())
             responses.append(
                 np.column_stack([target_values(source, name, piece.column(name), rows) for name in targets])
@@ -80,8 +80,8 @@ def from_parquet(
             raise TableFileError(f"{source}: there are no rows.")
         file.flush()
         # the map outlives the name of the file
-        matrix: Any = np.memmap(file, dtype=dtype, mode="r", shape=(rows, len(features)))
-    return EncodedTable(table, matrix), _named(targets, np.concatenate(responses))
+        matrix: Any = np.memmap(file, dtype=dtype, mode="r", shape=(rows, table.width))
+    return EncodedTable(table.with_notes(matrix), matrix), _named(targets, np.concatenate(responses))
 
 
 def _pieces(path: Path, columns: Sequence[str]) -> Iterator[Any]:
@@ -89,21 +89,45 @@ def _pieces(path: Path, columns: Sequence[str]) -> Iterator[Any]:
     return (piece for piece in read_pieces(path, columns, rows=block_length(len(columns))) if len(piece))
 
 
-def _levels(path: Path, features: Sequence[str], kinds: dict[str, Any]) -> tuple[Any, ...]:
-    """Read the columns of text once, and return the categories of each feature or ``None``."""
-    levels: dict[str, set[Any]] = {name: set() for name in features if is_text(kinds[name])}
-    if levels:
-        for piece in _pieces(path, list(levels)):
-            for name, seen in levels.items():
-                text = piece.column(name).cast(need("pyarrow").string())
-                seen.update(value for value in text.unique().to_pylist() if value is not None)
-    return tuple(sorted_levels(levels[name]) if name in levels else None for name in features)
+def _pairs(table: FeatureTable) -> Iterator[tuple[str, Column]]:
+    assert table.names is not None
+    return zip(table.names, table.columns, strict=True)
 
 
-def _is_narrow(kind: Any) -> bool:
+def _readings(path: Path, features: Sequence[str], kinds: dict[str, Any]) -> tuple[Column, ...]:
+    """Decide how each feature is read, as in a frame: by its type, or by its distinct values, which are read once."""
+    arrow = need("pyarrow")
+    by_values = [name for name in features if _is_read_by_values(kinds[name])]
+    seen: dict[str, Any] = {name: arrow.array([], _plain(kinds[name])) for name in features}
+    for piece in _pieces(path, by_values) if by_values else ():
+        for name in by_values:
+            column = piece.column(name).cast(seen[name].type)
+            seen[name] = arrow.chunked_array([seen[name], column.unique()]).unique()
+    out = []
+    for name in features:
+        column = nw.from_native(arrow.chunked_array([seen[name]]), series_only=True)
+        is_category = arrow.types.is_dictionary(kinds[name])
+        out.append(Category.learn(column, repr(name)) if is_category else recognised(column, repr(name), distinct=True))
+    return tuple(out)
+
+
+def _plain(kind: Any) -> Any:
+    """Return the type of a column's values."""
+    arrow = need("pyarrow")
+    kind = kind.value_type if arrow.types.is_dictionary(kind) else kind
+    return arrow.string() if is_text(kind) else kind
+
+
+def _is_read_by_values(kind: Any) -> bool:
+    """Whether the type of a column leaves open how it is read: its categories, its parts of a date."""
+    types = need("pyarrow").types
+    return bool(is_text(kind) or types.is_dictionary(kind) or types.is_date(kind) or types.is_timestamp(kind))
+
+
+def _is_narrow(kind: Any, how: Column) -> bool:
     """Whether float32 holds every value of a column of this type."""
     types = need("pyarrow").types
-    if is_text(kind):
+    if isinstance(how, (Category, Dropped)):
         return True
     small = kind.bit_width <= 16 if types.is_integer(kind) else False
     return bool(small or types.is_float32(kind) or types.is_float16(kind) or types.is_boolean(kind))
