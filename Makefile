@@ -44,7 +44,7 @@ test: .venv/.installed-test ## run the tests
 	@echo "== tests"
 	@$(ONE) $(BIN)/python $(PYTEST)
 
-test-neural: .venv-bench/.installed-test-neural ## run the tests of the competitors: installs PyTorch, CatBoost, XGBoost, NGBoost
+test-neural: .venv-bench/.installed-test-neural ## run the tests of the competitors: installs PyTorch, CatBoost, XGBoost, NGBoost, quantile-forest, TabICL
 	@echo "== tests of the benchmark families that need other packages"
 	@$(ONE) $(BENCH)/python $(PYTEST) tests/external
 

@@ -17,6 +17,21 @@ def test_names_are_those_of_classes_or_given():
     assert read_members(None) == read_members([]) == ()
 
 
+class Plain:
+    """An estimator that knows nothing of scikit-learn."""
+
+    def fit(self, X, y):
+        self.scale = float(np.std(y))
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+def test_a_class_without_scikit_learn_is_enough():
+    (member,) = read_members([Plain()])
+    assert (member.name, member.way) == ("Plain", "regressor")
+
+
 @pytest.mark.parametrize(
     ("members", "message"),
     [

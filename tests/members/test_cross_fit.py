@@ -20,6 +20,7 @@ from diffgbm.members.cross_fit import (
     seeded_clone,
 )
 from tests.members.stand_ins import ALL, BROKEN, CATBOOST, Crossing, Line, WithQuantiles
+from tests.members.test_argument import Plain
 
 
 def table(n=200, bags=4, structure=None, **options):
@@ -95,6 +96,15 @@ def test_residuals_are_those_of_other_rows(structure):
     assert after[0][0].max() < 1e5
     assert max(part.max() for part in after) > 1e5 or structure.order is not None
     assert before[0].max() < 10.0
+
+
+def test_an_estimator_without_scikit_learn():
+    """It is copied, and its ``fit`` may return nothing."""
+    plain = Plain()
+    found = cross_fit(named(plain), table(), 20)
+    assert len(found.member.models) == 4
+    assert not vars(plain)
+    assert found.member.dense is not None
 
 
 def test_crossing_quantiles_do_not_matter():

@@ -53,7 +53,7 @@ def read_members(members: Any) -> tuple[NamedEstimator, ...]:
         estimator = item[1] if named else item
         if isinstance(estimator, type) or not hasattr(estimator, "fit"):
             raise TypeError(f"members[{i}] must be an estimator with fit, not fitted yet; got {_shown(estimator)}.")
-        if is_classifier(estimator):
+        if _is_classifier(estimator):
             raise TypeError(f"members[{i}] must predict numbers; {type(estimator).__name__} is a classifier.")
         try:
             way = way_of(final_estimator(estimator))
@@ -73,6 +73,13 @@ def _unused(name: str, used: Sequence[str], given: bool, i: int) -> str:
         number += 1
         unused = f"{name} {number}"
     return unused
+
+
+def _is_classifier(estimator: Any) -> bool:
+    try:
+        return bool(is_classifier(estimator))
+    except (AttributeError, TypeError):  # estimators without tags, such as those of skpro
+        return False
 
 
 def _shown(value: Any) -> str:
