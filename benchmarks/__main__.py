@@ -33,7 +33,7 @@ COMMANDS: dict[str, str] = {
     "sampler-choice": "benchmarks.sampler_choice",
     "short-limits": "benchmarks.short_limits",
     "scale": "benchmarks.scale",
-    "structure": "benchmarks.structure",
+    "structure": "benchmarks.structured.command",
     "study": "benchmarks.paper_studies.command",
     "style": "benchmarks.style",
     "tables": "benchmarks.tables.command",

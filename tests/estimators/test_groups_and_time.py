@@ -7,7 +7,15 @@ from sklearn.model_selection import GroupKFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from diffgbm import AutoDiffGBM, ConformalDiffGBM, DiffGBM, DiffGBMCV, load
+from diffgbm import (
+    AdaptiveConformal,
+    AutoDiffGBM,
+    ConformalDiffGBM,
+    DiffGBM,
+    DiffGBMCV,
+    cross_val_distribution,
+    load,
+)
 from tests.auto.tiny_auto import LEAST
 from tests.conftest import tiny, toy
 
@@ -218,6 +226,22 @@ def test_conformal_calibrates_on_the_last_rows(spy):
     assert len(splits.models_) == 4
     with pytest.raises(ValueError, match="cv learns from rows that are not earlier"):
         ConformalDiffGBM(spy, method="cv", cv=GroupKFold(4)).fit(X, y, groups=groups, time=time)
+
+
+def test_a_part_of_the_rows_may_hold_one_group_or_one_time():
+    X, y, _, _ = entity_table()
+    named = pd.DataFrame(X, columns=["a", "b", "c"]).assign(half=np.arange(len(y)) >= 60)
+    base = tiny("flow", residualize="off")
+    split = ConformalDiffGBM(base, calibration_size=0.5, seed=0).fit(named, y, groups="half")
+    assert len(split.predict_interval(named[:3])) == 3  # the column may stay in the frame
+    online = AdaptiveConformal(base).fit(named, y, time="half")
+    assert online.n_observed_ == 60
+
+
+def test_out_of_fold_distributions_refuse_time():
+    X, y, _, time = entity_table()
+    with pytest.raises(ValueError, match=r"models of their future. Fit DiffGBM\(n_bags=5\)"):
+        cross_val_distribution(tiny("flow"), X, y, time=time)
 
 
 @pytest.mark.parametrize("cv", [None, 3, GroupKFold(3)])

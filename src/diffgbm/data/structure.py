@@ -108,8 +108,10 @@ def read_structure(X: Any, groups: Any, time: Any) -> tuple[Any, GivenStructure]
         The table.
     groups, time : array-like of shape (n,), str or None
         One value for each row, or the name of a column of ``X``. A column of groups is taken out of ``X``, one of times
-        stays.
+        stays. Estimators that fit others to a part of the rows pass what they have read as ``groups``.
     """
+    if isinstance(groups, GivenStructure):
+        return (X if groups.group_column is None else _without(X, groups.group_column)), groups
     if groups is None and time is None:
         return X, NOTHING_GIVEN
     n_rows = _count(X)

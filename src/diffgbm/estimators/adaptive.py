@@ -25,9 +25,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from diffgbm._util.errors import check_count
 from diffgbm._util.types import Array
@@ -38,7 +37,7 @@ from diffgbm.distributions import Distribution, IntervalKind
 from diffgbm.distributions.uncertainty import Uncertainty
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.base import DistributionalRegressor
-from diffgbm.estimators.conformal import ConformalDiffGBM
+from diffgbm.estimators.conformal import ConformalDiffGBM, fit_options, fitted_part
 from diffgbm.estimators.diffgbm import DiffGBM
 from diffgbm.fitting.model import FittedModel
 from diffgbm.persistence.arguments import read_arguments, write_arguments
@@ -155,13 +154,11 @@ class AdaptiveConformal(DistributionalRegressor):
         order = np.arange(n) if given.order is None else given.order
         if not 0.0 < self.calibration_size < 1.0:
             raise ValueError(f"calibration_size must be between 0 and 1; got {self.calibration_size!r}.")
-        options = {name: value for name, value in (("groups", groups), ("time", time)) if value is not None}
-        if not has_fit_parameter(base, "groups"):
-            X, options = table, {}
         train, last = last_part(Structure(None, order), self.calibration_size, 0)[0]
         last = last[np.argsort(order[last], kind="stable")]
-        some = _check_method_params(X, {**options, **fit_params}, indices=train)
-        self._start(clone(base).fit(_safe_indexing(X, train), _safe_indexing(y, train), **some))
+        options = fit_options(base, given, fit_params)
+        X = X if options.get("groups") is given else table
+        self._start(fitted_part(base, X, y, train, options, Structure(given.labels, given.order)))
         self.follow(_safe_indexing(X, last), _safe_indexing(y, last))
         return self
 

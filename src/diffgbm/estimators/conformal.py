@@ -17,6 +17,7 @@ Processing Systems, 32.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -160,12 +161,10 @@ class ConformalDiffGBM(DistributionalRegressor):
             raise ValueError(ONE_RESPONSE)
         base = DiffGBM() if self.estimator is None else self.estimator
         table, given = read_structure(X, groups, time)
-        if not has_fit_parameter(base, "groups"):
-            X, groups, time = table, None, None
         structure = self._structure(base, table, y, fit_params.get("cat_idx"), given)
         models, parts = [], []
-        options = {"groups": groups, "time": time, **fit_params}
-        options = {name: value for name, value in options.items() if value is not None}
+        options = fit_options(base, given, fit_params)
+        X = X if options.get("groups") is given else table
         for train, held_out in self._splits(X, y, structure, given):
             models.append(fitted_part(base, X, y, train, options, structure))
             parts.append((_safe_indexing(X, held_out), _safe_indexing(y, held_out)))
@@ -449,11 +448,26 @@ def _distribution(stored: Stored, reader: Reader) -> PredictiveDistribution:
     return PredictiveDistribution(values, levels, of_type(stored, "name", str), support=read_support(stored))
 
 
+def fit_options(base: Any, given: GivenStructure, fit_params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of an estimator's ``fit``, with the groups and times that it takes.
+
+    They are values, also where the caller named columns: a part of the rows may hold a single group or time, which no
+    estimator takes. An estimator of ours that is to leave a column of groups out of the features gets ``given``.
+    """
+    if given.group_column is not None and isinstance(base, DistributionalRegressor):
+        return {"groups": given, **fit_params}
+    named = {"groups": given.labels, "time": given.order} if has_fit_parameter(base, "groups") else {}
+    return {**{name: value for name, value in named.items() if value is not None}, **fit_params}
+
+
 def fitted_part(base: Any, X: Any, y: Any, rows: Rows, options: Mapping[str, Any], structure: Structure) -> Any:
     """Fit a clone of an estimator to some rows; a single group or a single time among them is not worth mentioning."""
     some = dict(_check_method_params(X, options, indices=rows))
     part = structure.part(rows)
+    if isinstance(given := some.get("groups"), GivenStructure):
+        some["groups"] = replace(given, labels=part.labels, order=part.order)
+        return clone(base).fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **some)
     for name, numbers in (("groups", part.labels), ("time", part.order)):
-        if name in some and not isinstance(some[name], str) and numbers is None:
+        if name in some and numbers is None:
             del some[name]
     return clone(base).fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **some)

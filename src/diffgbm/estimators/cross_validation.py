@@ -84,6 +84,12 @@ def cross_val_distribution(
     n = _num_samples(X)
     if _num_samples(y) != n:
         raise ValueError(f"y must have one entry for each of the {n} rows of X; it has {_num_samples(y)}.")
+    if fit_params.get("time") is not None:
+        raise ValueError(
+            "time does not go together with cross_val_distribution, which holds out every row once: the first rows "
+            "would be predicted by models of their future. Fit DiffGBM(n_bags=5) with time and use oob_distribution_, "
+            "the distributions of the last rows."
+        )
     X, given = read_structure(X, groups, None)
     splits = _splits(model, X, y, cv, given.labels, seed, fit_params.get("cat_idx"))
     _check_partition([test for _, test in splits], n)

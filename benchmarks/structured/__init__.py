@@ -1,0 +1,1 @@
+"""Tables with structure: limits, atoms, counts, groups and time, beside other packages."""
