@@ -91,6 +91,14 @@ def test_missing_marks_are_missing_numbers():
     assert table.X_train["temperature"].isna().mean() > 0.03
 
 
+def test_thousands_separators_are_numbers():
+    table = small("thousands separators")
+    name = KINDS[KIND["thousands separators"]].amount
+    schema = fitted(table).schema_
+    assert schema[name].kind == "number"
+    assert schema[name].detail == "written as text, thousands separator ','"
+
+
 def test_rows_change_in_training_only():
     for trouble in ROWS:
         clean, dirty = (business_table("houses", names, 150, 30) for names in ([], [trouble]))

@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 import pytest
-
 from benchmarks.structured import command, dependence, limits, models, tables
+
 from diffgbm import PredictiveDistribution
 
 

@@ -66,6 +66,41 @@ def test_marks_of_missing_values_are_named():
     assert read(pd.Series(["?", "-", "-"]))[0] == Category(("-", "?"))
 
 
+@pytest.mark.parametrize("mark", [",", "'", "\u2019", " ", "\u00a0", "\u202f"])
+def test_separators_of_thousands_are_read_and_remembered(mark):
+    how, matrix = read(pd.Series([f"1{mark}234.5", "?", "999", f"-12{mark}345{mark}678"]))
+    assert how.thousands == mark
+    assert how.detail == f"written as text, thousands separator {mark!r}; '?' is missing"
+    np.testing.assert_array_equal(matrix[:, 0], [1234.5, np.nan, 999.0, -12345678.0])
+    # numbers of later frames may be without, or be numbers
+    np.testing.assert_array_equal(how.encode(series(pd.Series([f"5{mark}000", "6000"])), "'c'")[:, 0], [5000.0, 6000.0])
+    np.testing.assert_array_equal(how.encode(series(pd.Series([7000])), "'c'")[:, 0], [7000.0])
+    with pytest.raises(TypeError, match=r"column 'c' .* not numbers"):
+        Number(is_text=True).encode(series(pd.Series([f"5{mark}000"])), "'c'")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["1,234", "2,5"],  # a decimal comma
+        ["1,234", "5678"],  # a long number without a separator
+        ["1,234", "0,512"],
+        ["$1,234", "$2,000"],
+        ["12%", "7%"],
+        ["3,5 €", "12,25 €"],
+    ],
+)
+def test_numbers_in_other_forms_are_categories_with_a_warning(values):
+    with pytest.warns(DiffGBMWarning, match=r"'c' is read as categories, but looks like numbers .* like '.*Convert it"):
+        how, _ = read(pd.Series(values))
+    assert how.kind == "category"
+
+
+@pytest.mark.parametrize("values", [["3 rooms", "4 rooms"], ["a", "b"], ["1.2.3", "10.2.1"], ["12-34", "5-6"]])
+def test_names_with_digits_are_categories_without_a_warning(values):
+    assert read(pd.Series(values))[0].kind == "category"
+
+
 @pytest.mark.parametrize(
     "values",
     [

@@ -22,6 +22,7 @@ FRAME = pd.DataFrame(
         "town": ["x", "y", "z"] * 30,
         "day": pd.date_range("2020-01-01", periods=90, tz="Europe/Zurich"),
         "text": [str(i) for i in range(90)],
+        "amount": [f"{997 * i:,}" for i in range(90)],
         "span": pd.to_timedelta(np.arange(90), unit="h"),
         "tags": [[1]] * 90,
     }
@@ -67,6 +68,7 @@ def test_a_loaded_model_reads_the_same_columns(tmp_path):
         "category",
         "date",
         "number",
+        "number",
         "duration",
         "not used",
     ]
@@ -84,7 +86,7 @@ def test_a_loaded_model_reads_the_same_columns(tmp_path):
         (2, "kind", ["nothing", None, 3]),
         (3, "source", ["nothing", None]),
         (3, "note", [3, None]),
-        (5, "reason", [3, None]),
+        (6, "reason", [3, None]),
     ],
 )
 def test_wrong_columns_are_refused(column, field, values):
@@ -151,3 +153,15 @@ def test_wrong_statistics_are_refused(field, value):
 def test_wrong_lists_of_columns_are_refused(columns):
     with pytest.raises((ValueError, TypeError)):
         read({**written()[1], "columns": columns})
+
+
+def test_separators_of_thousands_are_checked_and_may_be_absent():
+    stored = written()[1]
+    assert stored["columns"][4]["thousands"] == ","
+    for value in ("x", 3, None):
+        stored["columns"][4]["thousands"] = value
+        with pytest.raises((ValueError, TypeError)):
+            read(stored)
+    # files of earlier versions have none
+    del stored["columns"][4]["thousands"]
+    assert read(stored).columns[4].thousands == ""

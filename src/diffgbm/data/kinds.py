@@ -20,7 +20,14 @@ import numpy as np
 from diffgbm._util.errors import warn
 from diffgbm._util.types import Array, Booleans
 from diffgbm.data.dates import Dates, are_iso_dates, is_moment, is_period
-from diffgbm.data.numbers import column_numbers, column_values, is_missing, not_numbers, number_of_text
+from diffgbm.data.numbers import (
+    column_numbers,
+    column_values,
+    is_missing,
+    not_numbers,
+    number_of_text,
+    thousands_separator,
+)
 
 Levels = tuple[Hashable, ...]
 
@@ -35,6 +42,11 @@ _OTHER_DATE = re.compile(
     r"\s*(\d{1,2}([./-])\d{1,2}\2(\d{4}|\d{2})|\d{4}([./])\d{1,2}\4\d{1,2})([ T]\d{1,2}:\d{2}.*)?\s*"
 )
 """A date that is not ISO 8601: day or month first, or with other marks."""
+_SIGN = r"(?:[$€£¥%]|CHF|USD|EUR|GBP)?"
+_OTHER_NUMBER = re.compile(
+    rf"\s*[+-]?{_SIGN}\s?[+-]?(?:\d+[.,]\d+|\d{{1,3}}(?:[ .,'\u2019\u00a0\u202f]\d{{3}})+(?:[.,]\d+)?|\d+)\s?{_SIGN}\s*"
+)
+"""A number with a decimal comma, a currency or a per cent sign."""
 _NESTED = (nw.List, nw.Array, nw.Struct)
 
 
@@ -86,11 +98,14 @@ class Number:
         Whether the numbers were written as text.
     note : str
         What else is to be said of it.
+    thousands : str
+        What separates the thousands of numbers written as text, or nothing.
     """
 
     source: str = "number"
     is_text: bool = False
     note: str = field(default="", compare=False)
+    thousands: str = ""
 
     width: ClassVar[int] = 1
     levels: ClassVar[None] = None
@@ -104,7 +119,8 @@ class Number:
     def detail(self) -> str:
         """How the column was read, in a few words."""
         unit = {"number": "", "duration": "days", "time": "hours since midnight"}[self.source]
-        return "; ".join(filter(None, (unit, "written as text" if self.is_text else "", self.note)))
+        grouped = f", thousands separator {self.thousands!r}" if self.thousands else ""
+        return "; ".join(filter(None, (unit, f"written as text{grouped}" if self.is_text else "", self.note)))
 
     def encode(self, column: Any, name: str) -> Array:
         """Return the numbers (n, 1)."""
@@ -112,7 +128,9 @@ class Number:
 
     def shown(self, column: Any, name: str) -> Array:
         """Return the numbers (n,)."""
-        return column_numbers(column, name) if self.source == "number" else _spans(column, name, self.source)
+        if self.source != "number":
+            return _spans(column, name, self.source)
+        return column_numbers(column, name, thousands=self.thousands)
 
     def text(self, value: float) -> str:
         """Format a number."""
@@ -253,11 +271,13 @@ def _of_text(column: Any, every: Sequence[Any], values: Sequence[Any], name: str
     """Decide what a column is in which some values are text."""
     found = set(values)
     text = sorted(v for v in found if isinstance(v, str))
-    parsed = {v: number_of_text(v) for v in text}
+    thousands = thousands_separator(text)
+    parsed = {v: number_of_text(v, thousands) for v in text}
     if all(number is not None for number in parsed.values()) and not any(map(_CODE.match, text)):
         marks = sorted(v for v, number in parsed.items() if number != number)
         if len(marks) < len(found):
-            return Number(is_text=True, note=f"{', '.join(map(repr, marks))} is missing" if marks else "")
+            note = f"{', '.join(map(repr, marks))} is missing" if marks else ""
+            return Number(is_text=True, note=note, thousands=thousands)
     if are_iso_dates(text) and len(text) == len(found):
         return Dates.learn(column, name)
     if len(text) > 1 and sum(map(bool, map(_OTHER_DATE.fullmatch, text))) >= MOSTLY * len(text):
@@ -266,16 +286,33 @@ def _of_text(column: Any, every: Sequence[Any], values: Sequence[Any], name: str
             "Convert it: pandas.to_datetime(X[c], format='%d/%m/%Y'), or polars' str.to_date('%d/%m/%Y').",
             stacklevel=6,
         )
+    elif not any(map(_CODE.match, text)):
+        _warn_of_numbers(every, values, parsed, name, distinct)
+    return Category.learn(column, name)
+
+
+def _warn_of_numbers(
+    every: Sequence[Any], values: Sequence[Any], parsed: dict[str, float | None], name: str, distinct: bool
+) -> None:
+    """Warn if text that becomes categories looks like numbers in another form, or is beside many numbers."""
+    forms = [text for text, number in parsed.items() if number is None and _OTHER_NUMBER.fullmatch(text)]
+    known = sum(number is not None for number in parsed.values())
+    if forms and len(parsed) > 1 and len(forms) + known >= MOSTLY * len(parsed):
+        warn(
+            f"X column {name} is read as categories, but looks like numbers in a form that is not read, like "
+            f"{forms[0]!r}. Convert it: remove signs and units, and write a decimal point.",
+            stacklevel=7,
+        )
+        return
     numbers = sum(isinstance(v, Real) or (isinstance(v, str) and parsed[v] is not None) for v in values)
-    if MOSTLY * len(values) <= numbers < len(values) and not any(map(_CODE.match, text)):
+    if MOSTLY * len(values) <= numbers < len(values):
         strange = next(i for i, v in enumerate(every) if isinstance(v, str) and parsed.get(v, 0.0) is None)
         warn(
             f"X column {name} is read as categories, because of text like {every[strange]!r}"
             f"{'' if distinct else f' in row {strange}'}; {numbers / len(values):.1%} of its "
             f"{'distinct ' if distinct else ''}values are numbers. Correct these rows, or make them missing.",
-            stacklevel=6,
+            stacklevel=7,
         )
-    return Category.learn(column, name)
 
 
 def _not_readable(column: Any, name: str, values: Sequence[Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -54,8 +55,8 @@ def is_missing(value: Any) -> bool:
         return True
 
 
-def column_numbers(column: Any, name: str, argument: str = "X") -> Array:
-    """Read one numeric column as float64, missing values as NaN."""
+def column_numbers(column: Any, name: str, argument: str = "X", thousands: str = "") -> Array:
+    """Read one numeric column as float64, missing values as NaN; ``thousands`` separates groups of digits in text."""
     if not isinstance(column, nw.Series):
         dtype: Any = column.dtype
         numeric = dtype.kind in "fiub"
@@ -76,7 +77,7 @@ def column_numbers(column: Any, name: str, argument: str = "X") -> Array:
     try:
         values = [np.nan if is_missing(v) else v for v in column_values(column)]
         if argument == "X":
-            values = [_number(v) if isinstance(v, str) else v for v in values]
+            values = [_number(v, thousands) if isinstance(v, str) else v for v in values]
         found = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{not_numbers(argument, name, dtype)} ({error})") from None
@@ -89,18 +90,43 @@ MARKS = ("", "?", "-", "--", ".", "na", "n/a", "#n/a", "nan", "null", "none", "m
 """Text that stands for a missing value among numbers written as text, in any case."""
 
 
-def number_of_text(text: str) -> float | None:
+THOUSANDS = (",", "'", "\u2019", " ", "\u00a0", "\u202f")
+"""Separators of thousands in numbers with a decimal point."""
+_GROUPED = {mark: re.compile(rf"\s*[+-]?[1-9]\d{{0,2}}(?:{mark}\d{{3}})+(?:\.\d*)?\s*") for mark in THOUSANDS}
+
+
+def number_of_text(text: str, thousands: str = "") -> float | None:
     """Return the number that a text is, NaN for a mark of a missing value, or ``None``."""
     if text.strip().lower() in MARKS:
         return float("nan")
+    if thousands and _GROUPED[thousands].fullmatch(text):
+        text = text.strip().replace(thousands, "")
     try:
         return None if "_" in text else float(text)
     except ValueError:
         return None
 
 
-def _number(text: str) -> float:
-    found = number_of_text(text)
+def thousands_separator(texts: Sequence[str]) -> str:
+    """Return what separates the thousands of numbers written as text; nothing if they are not all written so.
+
+    ``1,234`` may be a number with a decimal comma. It has thousands if all numbers of four digits and more have: among
+    decimal commas there would be one that three digits do not follow, or a long number without.
+    """
+    for mark in THOUSANDS:
+        if any(map(_GROUPED[mark].fullmatch, texts)):
+            return mark if all(_fits(text, mark) for text in texts) else ""
+    return ""
+
+
+def _fits(text: str, thousands: str) -> bool:
+    """Whether a text is a number with the separator, a short one, or a mark of a missing value."""
+    number = number_of_text(text, thousands)
+    return number is not None and (not abs(number) >= 1000.0 or thousands in text.strip())
+
+
+def _number(text: str, thousands: str = "") -> float:
+    found = number_of_text(text, thousands)
     if found is None:
         raise ValueError(f"could not convert string to float: {text!r}")
     return found

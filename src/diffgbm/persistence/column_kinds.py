@@ -13,6 +13,7 @@ from diffgbm.data.features import FeatureTable
 from diffgbm.data.free_text import N_HASHES, FreeText
 from diffgbm.data.kinds import Category, Column, Dropped, Levels, Number
 from diffgbm.data.level_statistics import LevelStatistics
+from diffgbm.data.numbers import THOUSANDS
 from diffgbm.persistence.store import Reader, Writer
 from diffgbm.persistence.values import Stored, list_of, number, of_type, one_of
 
@@ -82,7 +83,9 @@ def _read_text(stored: Stored, reader: Reader) -> FreeText:
 
 def _read_number(stored: Stored) -> Number:
     source = one_of(stored, "source", ("number", "duration", "time"))
-    return Number(source, of_type(stored, "is_text", bool), of_type(stored, "note", str))
+    # files of earlier versions have no separator
+    thousands = one_of({"thousands": "", **stored}, "thousands", ("", *THOUSANDS))
+    return Number(source, of_type(stored, "is_text", bool), of_type(stored, "note", str), thousands)
 
 
 def _read_dates(stored: Stored) -> Dates:
