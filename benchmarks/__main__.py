@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "chunks": "benchmarks.chunks",
     "cluster": "benchmarks.cluster",
     "engine": "benchmarks.engine_speed",
+    "even-noise": "benchmarks.even_noise",
     "evaluate": "benchmarks.evaluate",
     "fetch": "benchmarks.fetching",
     "growth": "benchmarks.growth",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.families.base import DIFFUSION_TRIALS, Family, Model
-from benchmarks.protocol import REPEATS, Seeds
+from benchmarks.protocol import NOISE_DESIGN, REPEATS, Seeds
 from diffgbm import DiffGBM
 from diffgbm._util.types import Array
 from diffgbm.tuning.search_spaces import CORNERS, SPACES
@@ -23,7 +23,8 @@ class DiffGBMRow:
     estimator: DiffGBM = field(init=False)
 
     def __post_init__(self) -> None:
-        self.estimator = DiffGBM(**self.params, seed=self.seeds.model, n_jobs=self.n_jobs, repeats=REPEATS)
+        params = {"noise_design": NOISE_DESIGN, **self.params}
+        self.estimator = DiffGBM(**params, seed=self.seeds.model, n_jobs=self.n_jobs, repeats=REPEATS)
 
     def fit(self, X: Array, y: Array) -> DiffGBMRow:
         """Fit the estimator."""

@@ -18,7 +18,7 @@ from benchmarks.families import FAMILIES
 from benchmarks.layout import PROTOCOL, Layout
 from benchmarks.paper_studies.measures import cell_of
 from benchmarks.paper_studies.schema import Arm, Model, Study
-from benchmarks.protocol import REPEATS, Fold, Seeds, seeds
+from benchmarks.protocol import NOISE_DESIGN, REPEATS, Fold, Seeds, seeds
 from diffgbm import DiffGBM
 from diffgbm.diffusion.recipe import NAMED
 
@@ -48,7 +48,9 @@ def params_of(study: Study, model: Model, surface: Mapping[str, Any] | None) -> 
     """Return a model's arguments, by increasing precedence: recipe, base, tuned, model, fixed."""
     if model.recipe is None:
         return dict(model.params)
-    return {**NAMED[model.recipe], **study.base, **(surface or {}), **model.params, **study.fixed}
+    # the paper's rows know one design of the noise, which is no setting of a study
+    named = {name: value for name, value in NAMED[model.recipe].items() if name != "noise_design"}
+    return {**named, **study.base, **(surface or {}), **model.params, **study.fixed}
 
 
 def sampler_of(arm: Arm, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,7 +130,9 @@ class Bench:
     def _build(self, model: Model, params: Mapping[str, Any]) -> Any:
         if model.family is not None:
             return FAMILIES[model.family].build(params, self.streams, self.threads)
-        return DiffGBM(**params, seed=self.streams.model, n_jobs=self.threads, repeats=REPEATS)
+        return DiffGBM(
+            **{"noise_design": NOISE_DESIGN, **params}, seed=self.streams.model, n_jobs=self.threads, repeats=REPEATS
+        )
 
     def measure(self, fitted: Fitted, sampler: Mapping[str, Any], n_samples: int) -> dict[str, float]:
         """Sample and score one arm, in the units of the response."""

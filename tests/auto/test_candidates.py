@@ -68,3 +68,8 @@ def test_candidates_need_their_first_stage_models():
 
 def test_without_first_stage_models_the_recipes_are_left():
     assert candidates_of(PRESETS["fast"], stages()) == [Candidate("none", (), "flow"), Candidate("none", (), "edm")]
+
+
+@pytest.mark.parametrize("recipe", ["flow", "edm"])
+def test_candidates_are_trained_with_even_noise(recipe):
+    assert Candidate("none", (), recipe).arguments(30)["noise_design"] == "even"

@@ -1,5 +1,7 @@
 """What a worker trains, without a network: the same trees as a table in memory gives."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -84,6 +86,27 @@ def test_noise_models_are_those_of_the_same_noisy_rows_in_memory(stopping, desig
         tick=lambda loss: None,
     )
     assert [trees(text) for text in texts] == [trees(text_of(booster)) for booster in expected]
+
+
+def test_even_copies_are_those_of_the_table_in_memory():
+    recipe, table = DiffGBM.flow().recipe, parts()
+    tables = [noise_table(part, no_first_stage_values(part.y), [1]) for part in table]
+    share = {"share": 0.2, "hash_key": 5}
+    draw = {"recipe": recipe, "repeats": 3, "seed": SEED, "design": "even"}
+    pairs = list(zip(tables, table, strict=True))
+    noisy = [noisy_part(rows, part, i, **share, **draw) for i, (rows, part) in enumerate(pairs)]
+    held = joined([held_out_rows(rows, part, **share) for rows, part in pairs])
+    valid = held.validation_copies(np.arange(len(held.X)), recipe, 3, SEED, "even")
+    whole = joined([replace(rows, positions=None) for rows in tables])
+    assert whole.positions is None
+    every = np.setdiff1d(np.arange(300), held.positions)
+    train = whole.noisy_copies(every, recipe, 3, SEED, "even")
+    assert len(train) == sum(map(len, noisy))
+    for name in ("times", "noise"):
+        found = [getattr(part, name).reshape(3, len(part.y), -1) for part in noisy]
+        np.testing.assert_array_equal(np.concatenate(found, axis=1).ravel(), getattr(train, name).ravel())
+        local = getattr(whole.validation_copies(held.positions, recipe, 3, SEED, "even"), name)
+        np.testing.assert_array_equal(getattr(valid, name), local)
 
 
 def _together(noisy):

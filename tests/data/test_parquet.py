@@ -50,7 +50,7 @@ def test_the_model_of_the_table_in_memory(number, tmp_path, monkeypatch):
     assert X.shape == (150, 5)
     assert X.matrix.dtype == (np.float32 if number in (arrow.float32(), arrow.int8()) else np.float64)
     assert blocks.is_large_map(X.matrix)
-    stored, plain = tiny().fit(X, response), tiny().fit(in_memory(table), y["y0"])
+    stored, plain = (tiny(noise_design="even").fit(*rows) for rows in ((X, response), (in_memory(table), y["y0"])))
     for one, other in zip(stored.boosters_, plain.boosters_, strict=True):
         assert one.model_to_string() == other.model_to_string()
     assert stored.model_.features == plain.model_.features

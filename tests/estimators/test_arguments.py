@@ -63,3 +63,8 @@ def test_a_subclass_gets_its_own_class():
         pass
 
     assert type(Mine.flow()) is Mine
+
+
+def test_the_papers_rows_have_independent_noise_and_everything_else_even_noise():
+    assert {DiffGBM.from_recipe(name).noise_design for name in ("published", "score_plus", "flow")} == {"independent"}
+    assert DiffGBM().noise_design == DiffGBM.from_recipe("edm").noise_design == "even"

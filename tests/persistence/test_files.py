@@ -255,6 +255,14 @@ def test_a_file_of_version_1_still_loads(name):
         np.testing.assert_allclose(found[key], values, rtol=1e-9, atol=1e-12)
 
 
+def test_a_file_from_before_even_noise_says_how_it_was_fitted(flow_model, tmp_path):
+    assert load(path_of("mean_scale")).noise_design == "independent"
+    model = copy.deepcopy(flow_model).set_params(noise_design="even", n_repeats="auto")
+    model.save(tmp_path / "m.dgbm")
+    loaded = load(tmp_path / "m.dgbm")
+    assert (loaded.noise_design, loaded.n_repeats) == ("even", "auto")
+
+
 def test_the_reading_of_the_training_file_is_kept_until_the_next_fit(flow_model, tmp_path):
     reading = TableReading(FileFormat("csv", separator=";"), (ColumnReading("a", "number", ","),))
     model = copy.deepcopy(flow_model)

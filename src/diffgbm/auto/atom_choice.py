@@ -29,6 +29,7 @@ PROBE: dict[str, Any] = {
     **NAMED["flow"],
     "flow_path": "vp",
     "n_repeats": 10,
+    "noise_design": "even",
     "n_estimators": 100,
     "num_leaves": 8,
     "extra_residualizer_params": {"n_estimators": 100, "num_leaves": 8, "learning_rate": 0.05},

@@ -80,6 +80,7 @@ class Candidate:
             **noise_model_arguments(self.recipe),
             **SIZES[size or self.size],
             "n_repeats": n_repeats,
+            "noise_design": "even",
         }
 
 

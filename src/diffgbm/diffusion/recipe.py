@@ -60,6 +60,7 @@ NAMED: dict[str, dict[str, Any]] = {
         "sampler_method": "euler",
         "n_steps": 50,
         "pf_ode": False,
+        "noise_design": "independent",
     },
     "score_plus": {
         "training_objective": "score",
@@ -72,6 +73,7 @@ NAMED: dict[str, dict[str, Any]] = {
         "sampler_method": "heun",
         "n_steps": 25,
         "pf_ode": True,
+        "noise_design": "independent",
     },
     "flow": {
         "training_objective": "flow_matching",
@@ -81,6 +83,7 @@ NAMED: dict[str, dict[str, Any]] = {
         "extra_residualizer_params": RESIDUALIZER_C,
         "sampler_method": "heun",
         "n_steps": 5,
+        "noise_design": "independent",
     },
     "edm": {
         "training_objective": "score",
@@ -92,6 +95,7 @@ NAMED: dict[str, dict[str, Any]] = {
         "sampler_method": "euler",
         "n_steps": 50,
         "pf_ode": False,
+        "noise_design": "even",
     },
 }
 """The paper's rows Treeffuser-published, score+ and FM, and the estimator's defaults, as arguments of the estimator."""

@@ -21,7 +21,7 @@ Arguments = TypeVar("Arguments", bound="DiffGBMArguments")
 class DiffGBMArguments(BaseEstimator):
     """Arguments of ``DiffGBM`` and of estimators that fit the same model elsewhere; ``DiffGBM`` documents them.
 
-    The defaults are those of the released package. ``model_`` is the fitted model.
+    The defaults are those of the released package, with even noise. ``model_`` is the fitted model.
     """
 
     model_: FittedModel
@@ -77,7 +77,7 @@ class DiffGBMArguments(BaseEstimator):
         support: Any = None,
         discrete: bool = False,
         monotone: Mapping[Any, int] | None = None,
-        noise_design: str = "independent",
+        noise_design: str = "even",
     ) -> None:
         self.n_repeats = n_repeats
         self.n_estimators = n_estimators

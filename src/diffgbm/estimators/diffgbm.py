@@ -22,7 +22,7 @@ from diffgbm.engine.factory import Kind, Mix
 from diffgbm.estimators.arguments import DiffGBMArguments
 from diffgbm.estimators.base import SHARED, DistributionalRegressor, sample_key
 from diffgbm.first_stage.catalogue import feature_names, subtracted_names
-from diffgbm.fitting.defaults import DEFAULTS
+from diffgbm.fitting.defaults import BEFORE, DEFAULTS
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.noise_design import NOISE_DESIGNS
 from diffgbm.fitting.out_of_bag import out_of_bag_distributions
@@ -65,9 +65,9 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
     """Use this if you want one model of p(y | x), by a recipe of your choice, fitted in seconds.
 
     Trees learn, from noisy copies of the rows, the field that carries Gaussian noise to p(y | x); integrating it
-    gives samples. The defaults are those of the released package: the score recipe with EDM preconditioning, a
-    log-noise feature, log-sigma times and a cross-fitted mean. ``DiffGBM.published()``, ``DiffGBM.score_plus()`` and
-    ``DiffGBM.flow()`` are the paper's rows, samplers included.
+    gives samples. The defaults are those of the released package, with even noise: the score recipe with EDM
+    preconditioning, a log-noise feature, log-sigma times and a cross-fitted mean. ``DiffGBM.published()``,
+    ``DiffGBM.score_plus()`` and ``DiffGBM.flow()`` are the paper's rows, independent noise and samplers included.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         rounding, for known values. The mean that is subtracted is constrained, and the noise model does not see the
         column, so that the shape of the distribution, its width too, does not depend on it. Needs
         ``residualize="mean"``; not with ``first_stage_features``, ``atoms``, ``support`` or ``discrete``.
-    noise_design : {designs}, default="independent"
+    noise_design : {designs}, default="even"
         How the times and the noise of the copies are placed, in training and in the rows that decide when to stop.
         ``"even"`` gives the copies of a row the points of a lattice in time and noise, moved by a random shift. Each
         has exactly the distribution of an independent copy, and together they cover it without gaps.
@@ -293,8 +293,8 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
     @classmethod
     def from_stored(cls, stored: Stored, reader: Reader) -> Part:
         """Read an estimator from a model file; every argument is checked."""
-        # a file may be older than an argument, whose default then changes nothing
-        params = {**DEFAULTS, **read_arguments(stored, reader)}
+        # a file may be older than an argument
+        params = {**DEFAULTS, **BEFORE, **read_arguments(stored, reader)}
         check_arguments(params)
         check_steps(resolve(params).sampler.n_steps)
         n_threads(params["n_jobs"])

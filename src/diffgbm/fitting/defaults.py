@@ -60,7 +60,10 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "support": None,
         "discrete": False,
         "monotone": None,
-        "noise_design": "independent",
+        "noise_design": "even",
     }
 )
 """Arguments by name, in the order of the signature."""
+
+BEFORE: Mapping[str, Any] = MappingProxyType({"noise_design": "independent"})
+"""What models had before an argument existed, where its default is something else."""

@@ -112,6 +112,7 @@ RESIDUALIZERS: dict[str, Params] = {"A": RESIDUALIZER_A, "C": RESIDUALIZER_C}
 
 FIXED: Params = {
     "n_repeats": 30,
+    "noise_design": "independent",
     "early_stopping_rounds": 50,
     "eval_percent": 0.1,
     "subsample_freq": 1,
