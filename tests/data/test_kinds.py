@@ -12,6 +12,7 @@ import pytest
 
 from diffgbm._util.errors import DiffGBMWarning
 from diffgbm.data.dates import Dates
+from diffgbm.data.features import FeatureTable
 from diffgbm.data.kinds import Category, Dropped, Number, level_codes, recognised, unseen_share
 
 
@@ -204,3 +205,16 @@ def test_bytes_become_text():
 def test_missing_is_not_unseen():
     column = series(pd.Series(["a", None, "z", "a"]))
     assert unseen_share(column, ("a",)) == 0.25
+
+
+def test_marks_of_missing_dates_and_times_of_the_day_as_text():
+    """An empty text among ISO dates is a missing date; 10:30 is a time."""
+    days = pd.DataFrame({"c": ["2020-01-01", "", "NA", "2020-03-01"] * 5, "t": ["10:30", "23:59:30", "?", "00:00"] * 5})
+    table, matrix = FeatureTable.learn(days, None, "")
+    assert [column.kind for column in table.columns] == ["date", "time"]
+    missing = np.isnan(matrix[:4])
+    assert missing[:, 0].tolist() == [False, True, True, False]
+    np.testing.assert_allclose(matrix[:4, -1], [10.5, 23.0 + 59.5 / 60.0, np.nan, 0.0])
+    np.testing.assert_array_equal(table.encode(days, ""), matrix)
+    with pytest.raises(TypeError, match="'t' held times in training; now it holds 'late'"):
+        table.encode(days.assign(t="late"), "")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -102,6 +102,7 @@ def test_shape_follows_the_users():
     assert tall.squeeze(np.ones((5, 4, 1))).shape == (5, 4, 1)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 4), st.booleans(), st.integers(0, 99))
 def test_location_and_scale_are_the_weighted_mean_and_standard_deviation_to_the_last_bit(d, weighted, seed):
     """One partition: the bits that ``np.average`` gives, in either memory order."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgbm._util.types import Array
-from diffgbm.data.numbers import column_values, is_missing
+from diffgbm.data.numbers import column_values, is_mark, is_missing
 
 Moments = NDArray[np.datetime64]
 
@@ -147,6 +147,11 @@ def are_iso_dates(values: Sequence[Any]) -> bool:
     return len(values) > 0 and all(isinstance(v, str) and _ISO.fullmatch(v) for v in values) and _parse(values)
 
 
+def is_iso_date(value: Any) -> bool:
+    """Whether a value is an ISO 8601 date or date-time as text."""
+    return are_iso_dates([value])
+
+
 def _parse(values: Sequence[Any]) -> bool:
     try:
         [_iso_moment(v) for v in values]
@@ -188,7 +193,7 @@ def _moments(column: Any, name: str, zone: str | None = None) -> tuple[Moments, 
     if isinstance(column, np.ndarray) and column.dtype.kind == "M":
         moments = column.astype("datetime64[us]")
         return moments, moments, None
-    distinct = {v: _moment(v, name) for v in set(values) if not is_missing(v)}
+    distinct = {v: _moment(v, name) for v in set(values) if not is_missing(v) and not is_mark(v)}
     aware = {m.tzinfo is not None for m in distinct.values()}
     if len(aware) > 1:
         raise ValueError(f"X column {name} holds dates with and without a time zone; give all of them one.")

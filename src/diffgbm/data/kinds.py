@@ -20,9 +20,11 @@ import numpy as np
 from diffgbm._util.errors import warn
 from diffgbm._util.types import Array, Booleans
 from diffgbm.data.dates import Dates, are_iso_dates, is_moment, is_period
+from diffgbm.data.hints import spelling_hint
 from diffgbm.data.numbers import (
     column_numbers,
     column_values,
+    is_mark,
     is_missing,
     not_numbers,
     number_of_text,
@@ -31,22 +33,13 @@ from diffgbm.data.numbers import (
 
 Levels = tuple[Hashable, ...]
 
-MOSTLY = 0.9
-"""Share of numbers from which text beside them is reported: a unit, a typing error."""
 _NARROW = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean)
 """Types whose every value is a float32."""
 NO_VALUES = "no values"
 _CODE = re.compile(r"\s*0\d")
 """A code like 00501, which is no number."""
-_OTHER_DATE = re.compile(
-    r"\s*(\d{1,2}([./-])\d{1,2}\2(\d{4}|\d{2})|\d{4}([./])\d{1,2}\4\d{1,2})([ T]\d{1,2}:\d{2}.*)?\s*"
-)
-"""A date that is not ISO 8601: day or month first, or with other marks."""
-_SIGN = r"(?:[$€£¥%]|CHF|USD|EUR|GBP)?"
-_OTHER_NUMBER = re.compile(
-    rf"\s*[+-]?{_SIGN}\s?[+-]?(?:\d+[.,]\d+|\d{{1,3}}(?:[ .,'\u2019\u00a0\u202f]\d{{3}})+(?:[.,]\d+)?|\d+)\s?{_SIGN}\s*"
-)
-"""A number with a decimal comma, a currency or a per cent sign."""
+_CLOCK = re.compile(r"\s*\d{2}:\d{2}(:\d{2}([.]\d{1,6})?)?\s*")
+"""A time of the day."""
 _NESTED = (nw.List, nw.Array, nw.Struct)
 
 
@@ -278,41 +271,21 @@ def _of_text(column: Any, every: Sequence[Any], values: Sequence[Any], name: str
         if len(marks) < len(found):
             note = f"{', '.join(map(repr, marks))} is missing" if marks else ""
             return Number(is_text=True, note=note, thousands=thousands)
-    if are_iso_dates(text) and len(text) == len(found):
+    written = [v for v in text if not is_mark(v)]
+    if are_iso_dates(written) and len(text) == len(found):
         return Dates.learn(column, name)
-    if len(text) > 1 and sum(map(bool, map(_OTHER_DATE.fullmatch, text))) >= MOSTLY * len(text):
-        warn(
-            f"X column {name} is read as categories, but looks like dates that are not ISO 8601, like {text[0]!r}. "
-            "Convert it: pandas.to_datetime(X[c], format='%d/%m/%Y'), or polars' str.to_date('%d/%m/%Y').",
-            stacklevel=6,
-        )
-    elif not any(map(_CODE.match, text)):
-        _warn_of_numbers(every, values, parsed, name, distinct)
+    if written and len(text) == len(found) and all(map(_is_clock, written)):
+        return Number("time", is_text=True)
+    if (hint := spelling_hint(name, every, parsed, any(map(_CODE.match, text)), distinct)) is not None:
+        warn(hint, stacklevel=6)
     return Category.learn(column, name)
 
 
-def _warn_of_numbers(
-    every: Sequence[Any], values: Sequence[Any], parsed: dict[str, float | None], name: str, distinct: bool
-) -> None:
-    """Warn if text that becomes categories looks like numbers in another form, or is beside many numbers."""
-    forms = [text for text, number in parsed.items() if number is None and _OTHER_NUMBER.fullmatch(text)]
-    known = sum(number is not None for number in parsed.values())
-    if forms and len(parsed) > 1 and len(forms) + known >= MOSTLY * len(parsed):
-        warn(
-            f"X column {name} is read as categories, but looks like numbers in a form that is not read, like "
-            f"{forms[0]!r}. Convert it: remove signs and units, and write a decimal point.",
-            stacklevel=7,
-        )
-        return
-    numbers = sum(isinstance(v, Real) or (isinstance(v, str) and parsed[v] is not None) for v in values)
-    if MOSTLY * len(values) <= numbers < len(values):
-        strange = next(i for i, v in enumerate(every) if isinstance(v, str) and parsed.get(v, 0.0) is None)
-        warn(
-            f"X column {name} is read as categories, because of text like {every[strange]!r}"
-            f"{'' if distinct else f' in row {strange}'}; {numbers / len(values):.1%} of its "
-            f"{'distinct ' if distinct else ''}values are numbers. Correct these rows, or make them missing.",
-            stacklevel=7,
-        )
+def _is_clock(text: str) -> bool:
+    try:
+        return bool(_CLOCK.fullmatch(text) and dt.time.fromisoformat(text.strip()))
+    except ValueError:
+        return False
 
 
 def _not_readable(column: Any, name: str, values: Sequence[Any]) -> str:
@@ -335,7 +308,8 @@ def _spans(column: Any, name: str, source: str) -> Array:
     if isinstance(column, np.ndarray) and column.dtype.kind == "m":
         span = column.astype("timedelta64[us]")
         return np.where(np.isnat(span), np.nan, span.astype(np.int64) / (1e6 * unit))
-    return np.array([np.nan if is_missing(v) else _seconds(v, name, source) / unit for v in column_values(column)])
+    values = column_values(column)
+    return np.array([np.nan if is_missing(v) or is_mark(v) else _seconds(v, name, source) / unit for v in values])
 
 
 def _seconds(value: Any, name: str, source: str) -> float:

@@ -95,9 +95,14 @@ THOUSANDS = (",", "'", "\u2019", " ", "\u00a0", "\u202f")
 _GROUPED = {mark: re.compile(rf"\s*[+-]?[1-9]\d{{0,2}}(?:{mark}\d{{3}})+(?:\.\d*)?\s*") for mark in THOUSANDS}
 
 
+def is_mark(value: Any) -> bool:
+    """Whether a value is text that stands for a missing value."""
+    return isinstance(value, str) and value.strip().lower() in MARKS
+
+
 def number_of_text(text: str, thousands: str = "") -> float | None:
     """Return the number that a text is, NaN for a mark of a missing value, or ``None``."""
-    if text.strip().lower() in MARKS:
+    if is_mark(text):
         return float("nan")
     if thousands and _GROUPED[thousands].fullmatch(text):
         text = text.strip().replace(thousands, "")
