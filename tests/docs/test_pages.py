@@ -41,7 +41,7 @@ def test_five_minutes_print_what_they_show(tmp_path, monkeypatch):
     plt.close("all")
 
 
-@pytest.mark.parametrize(("page", "count"), [("choosing.md", 1), ("adapters.md", 1), ("members.md", 1)])
+@pytest.mark.parametrize(("page", "count"), [("choosing.md", 1), ("adapters.md", 2), ("members.md", 1)])
 def test_code_of_other_pages_runs(page, count, table):
     if page == "adapters.md":
         pytest.importorskip("skpro")

@@ -258,7 +258,7 @@ def _by_halves(predictions: Array, y: Array, half: Rows, n_points: int) -> Array
 
 def _too_slow(needed: float, seconds: float) -> str:
     return (
-        f"it takes about {needed:.0f} s, and {max(seconds, 0.0):.0f} s of time_limit are for it: raise time_limit, or "
+        f"it takes about {needed:.2g} s, and {max(seconds, 0.0):.2g} s of time_limit are for it: raise time_limit, or "
         "make the member smaller"
     )
 
