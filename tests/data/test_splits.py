@@ -97,7 +97,14 @@ def test_cross_validation_by_number_splitter_or_pairs(cv, count):
 
 @pytest.mark.parametrize(
     ("cv", "message"),
-    [([(np.arange(3),)], "cv must be None"), ([], "at least one split"), (1, "cv must be an integer")],
+    [
+        ([(np.arange(3),)], "cv must be a number of folds, a splitter of scikit-learn or pairs"),
+        ([], "at least one split"),
+        (1, "cv must be an integer"),
+        ("five", "or pairs of row numbers; got 'five'"),
+        ([(np.arange(10), np.arange(5))], "cv learns from rows that it holds out, 5 of them"),
+        (GroupKFold(2), r"cv=GroupKFold.* needs groups: pass groups= as well"),
+    ],
 )
 def test_bad_cross_validation(cv, message):
     with pytest.raises(ValueError, match=message):

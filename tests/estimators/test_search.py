@@ -336,7 +336,7 @@ def test_a_file_that_is_not_a_study_is_named(tmp_path):
         ({"n_samples": 1}, "n_samples must be an integer >= 2"),
         ({"seed": -1}, "seed must be an integer >= 0"),
         ({"cv": 1}, "cv must be an integer >= 2"),
-        ({"cv": [(1, 2, 3)]}, "cv must be None, a number of folds, a splitter or pairs of row numbers"),
+        ({"cv": [(1, 2, 3)]}, "cv must be a number of folds, a splitter of scikit-learn or pairs of row numbers"),
         ({"cv": [([0, 1], [])]}, "rows on both sides"),
         ({"cv": []}, "at least one split"),
         ({"n_jobs": 0}, "n_jobs must be a non-zero integer"),

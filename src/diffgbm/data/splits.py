@@ -292,15 +292,23 @@ def cross_validation_splits(
         return (paper_holdout(n, seed, structure),)
     if isinstance(cv, (int, np.integer)):
         return tuple(k_folds(n, check_count(name, cv, 2), seed, structure))
-    pairs = cv.split(X, y, structure.labels) if hasattr(cv, "split") else cv
+    accepted = f"{name} must be a number of folds, a splitter of scikit-learn or pairs of row numbers"
+    if isinstance(cv, str):
+        raise ValueError(f"{accepted}; got {cv!r}.")
     try:
+        pairs = cv.split(X, y, structure.labels) if hasattr(cv, "split") else cv
         splits = tuple((np.arange(n)[train], np.arange(n)[test]) for train, test in pairs)
     except (TypeError, ValueError, IndexError) as error:
-        raise ValueError(
-            f"{name} must be None, a number of folds, a splitter or pairs of row numbers: {error}."
-        ) from None
+        if structure.labels is None and "'groups' parameter should not be None" in str(error):
+            raise ValueError(f"{name}={cv!r} needs groups: pass groups= as well.") from None
+        raise ValueError(f"{accepted}. ({error})") from None
     if not splits or any(len(part) == 0 for split in splits for part in split):
         raise ValueError(f"{name} must yield at least one split, and rows on both sides of each.")
+    if both := sum(len(np.intersect1d(*split)) for split in splits):
+        raise ValueError(
+            f"{name} learns from rows that it holds out, {both:,} of them: scores would be those of rows that were "
+            "seen. Rows to learn from and rows held out must be different ones."
+        )
     return splits
 
 

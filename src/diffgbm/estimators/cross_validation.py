@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import GroupKFold, check_cv
+from sklearn.model_selection import GroupKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
@@ -18,8 +18,8 @@ from diffgbm.data.features import FeatureTable
 from diffgbm.data.frames import row_index
 from diffgbm.data.records import find_records
 from diffgbm.data.response import read_response
-from diffgbm.data.splits import Split, k_folds
-from diffgbm.data.structure import INDEPENDENT, Structure, read_structure
+from diffgbm.data.splits import Split, check_splits, cross_validation_splits, k_folds
+from diffgbm.data.structure import INDEPENDENT, Structure, check_groups, read_structure
 from diffgbm.distributions import JointDistribution, PredictiveDistribution
 from diffgbm.distributions.support import Support
 from diffgbm.estimators.base import DistributionalRegressor
@@ -109,14 +109,17 @@ def cross_val_distribution(
 
 def _splits(model: Any, X: Any, y: Any, cv: Any, groups: Any, seed: int, cat_idx: Any) -> list[Split]:
     """Return the folds: those of a splitter, groups in whole folds, or shuffled folds in which copies stay together."""
+    n = _num_samples(X)
     if cv is None or isinstance(cv, (int, np.integer)):
         k = check_count("cv", 5 if cv is None else cv, 2)
         if groups is None:
-            return k_folds(_num_samples(X), k, seed, _structure(model, X, y, cat_idx))
+            return k_folds(n, k, seed, _structure(model, X, y, cat_idx))
+        check_groups(groups, k, "cv")
         cv = GroupKFold(k)
-    elif not hasattr(cv, "split"):
-        cv = check_cv(list(cv))
-    return [(np.asarray(train), np.asarray(test)) for train, test in cv.split(X, y, groups)]
+    positions = np.arange(n)[:, None]
+    splits = cross_validation_splits(cv, positions, read_response(y)[1], seed, Structure(groups))
+    check_splits(splits, Structure(groups), "cv")
+    return list(splits)
 
 
 def _structure(model: Any, X: Any, y: Any, cat_idx: Any) -> Structure:
