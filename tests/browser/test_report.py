@@ -3,40 +3,22 @@
 Needs Chromium and playwright. ``make test-browser`` sees to both, and fails if it cannot; elsewhere it is skipped.
 """
 
-import os
-import shutil
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import diffgbm
+from tests.browser.chromium import launched
 from tests.conftest import tiny
 
-REQUIRED = os.environ.get("REQUIRE_BROWSER") == "1"
 SIZES = {"wide": {"width": 1100, "height": 900}, "phone": {"width": 375, "height": 800}}
-
-
-def missing(reason: str) -> None:
-    """Skip, or fail if the browser was asked for by name."""
-    (pytest.fail if REQUIRED else pytest.skip)(reason)
 
 
 @pytest.fixture(scope="module")
 def chromium():
     """The system's Chromium."""
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if program is None:
-        missing("there is no Chromium")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        missing("playwright is not installed")
-    with sync_playwright() as playwright:
-        # a container's root may run it without a sandbox only; it opens nothing but our own file
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 def table(n: int = 150) -> pd.DataFrame:

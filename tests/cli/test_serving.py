@@ -1,4 +1,4 @@
-"""``diffgbm serve``: what it checks before it listens, what it prints, and that it stops cleanly."""
+"""``diffgbm serve`` and ``explore``: what they check first, what they print, and that they stop cleanly."""
 
 import json
 import re
@@ -77,6 +77,36 @@ def test_other_machines_are_let_in_by_name_only_and_with_a_warning(file, calls, 
 )
 def test_wrong_options_are_refused(file, calls, refused, words, message):
     refused(["serve", file, *words], message)
+    assert calls == []
+
+
+def test_the_explorer_says_what_to_open(file, calls, run, folder, monkeypatch):
+    opened = []
+    monkeypatch.setattr(serving.webbrowser, "open", opened.append)
+    code, out, err = run("explore", file, folder / "test.csv", "--port", 0, "--open")
+    assert (code, err) == (0, "")
+    url = re.match(rf"Open (http://127.0.0.1:\d+) in a browser to explore {file}. Ctrl\+C stops it", out)[1]
+    assert opened == [url]
+    [(service, _, hosts, more_routes)] = calls
+    assert service.targets == ["price"]
+    assert "localhost" in hosts
+    explorer = more_routes.args[0]
+    assert (len(explorer.table), explorer.path) == (60, str(file))
+    facts = json.loads(run("explore", file, "--port", 0, "--json")[1])
+    assert facts["rows"] == 0
+    assert len(opened) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["{in}/one.dgbm"], "the name must end in one of"),
+        (["{out}/no.csv"], "no.csv"),
+        (["--port", "-5"], "--port must lie"),
+    ],
+)
+def test_wrong_tables_of_the_explorer_are_refused(file, calls, refused, words, message):
+    refused(["explore", file, *words], message)
     assert calls == []
 
 

@@ -21,7 +21,7 @@ def everything(n: int = 160, seed: int = 0) -> pd.DataFrame:
             "floor": pd.Categorical(rng.choice([1, 2, 3], n)),
             "built": pd.Timestamp("2020-01-01") + days,
             "seen": (pd.Timestamp("2020-01-01") + days).tz_localize("UTC"),
-            "open": pd.to_timedelta(rng.uniform(0.0, 9.0, n), unit="D"),
+            "open": pd.to_timedelta(rng.uniform(0.0, 9.0, n), unit="D").round("s"),
             "opens": [dt.time(int(hour), 30) for hour in rng.integers(0, 24, n)],
             "unused": [[1, 2]] * n,
         }

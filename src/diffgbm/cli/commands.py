@@ -60,7 +60,7 @@ from diffgbm.cli.parameters import (
     Trust,
     reads_tables,
 )
-from diffgbm.cli.serving import serve
+from diffgbm.cli.serving import explore, serve
 from diffgbm.data.columns import feature_names
 from diffgbm.data.file_format import ReadingOptions
 from diffgbm.data.file_tables import (
@@ -436,6 +436,7 @@ def demo(output: Annotated[Path, typer.Option("--output", "-o", help="Picture to
 
 
 app.command()(serve)
+app.command()(explore)
 
 
 def loaded_model(path: Path, trust: Sequence[str], jobs: int) -> DistributionalRegressor:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import webbrowser
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +15,11 @@ from diffgbm.cli.parameters import Json, ModelFile, Quiet, Trust
 from diffgbm.data.table_files import TableFileError
 from diffgbm.estimators.loading import load
 from diffgbm.serving import server
+from diffgbm.serving.explorer import Explorer
 from diffgbm.serving.limits import Limits
+from diffgbm.serving.pages import routes
 from diffgbm.serving.service import Service
+from diffgbm.serving.table_rows import read_rows
 
 typer = need("typer")
 
@@ -51,8 +56,8 @@ def serve(
     """
     hide_warnings(quiet)
     address = server.Address(host, _port(port), tuple(allow_host))
-    service = _service(model, trust, jobs, _limits(max_rows, max_megabytes))
     count = _workers(workers)
+    service = _service(model, trust, jobs, _limits(max_rows, max_megabytes))
     listening = server.listen(address)
     url = server.url_of(listening)
     targets = ", ".join(service.targets)
@@ -60,6 +65,44 @@ def serve(
     _print_start({"url": url, "targets": service.targets, "workers": count}, text, quiet, as_json)
     _say_if_open(address, quiet)
     server.run(service, listening, count, address.hosts)
+    if not (quiet or as_json):
+        print("Stopped.")
+
+
+def explore(
+    model: ModelFile,
+    rows: Annotated[Path | None, typer.Argument(help="Table whose rows may be loaded into the page.")] = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    allow_host: AllowHost = [],  # noqa: B006
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    workers: Workers = None,
+    jobs: Threads = 1,
+    trust: Trust = [],  # noqa: B006
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Open a model as a page: features are sliders and menus, and the predictive distribution moves with them.
+
+    The page is served by this machine and loads nothing from elsewhere. Stop it with Ctrl+C.
+    """
+    hide_warnings(quiet)
+    address = server.Address(host, _port(port), tuple(allow_host))
+    count = _workers(workers)
+    service = _service(model, trust, jobs, Limits())
+    table = None
+    if rows is not None:
+        table = read_rows(rows, service.reader.features, service.targets, service.model.file_reading_)
+    explorer = Explorer(service, str(model), table, tuple(trust))
+    explorer.facts()
+    listening = server.listen(address)
+    url = server.url_of(listening)
+    text = f"Open {url} in a browser to explore {model}. Ctrl+C stops it."
+    _print_start({"url": url, "targets": service.targets, "rows": len(table or ())}, text, quiet, as_json)
+    _say_if_open(address, quiet)
+    if open_page:
+        webbrowser.open(url)
+    server.run(service, listening, count, address.hosts, partial(routes, explorer))
     if not (quiet or as_json):
         print("Stopped.")
 
