@@ -60,6 +60,7 @@ def main(folder: Path = FOLDER) -> None:
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 1100, "height": 900}, device_scale_factor=1.5)
         page.goto(url)
+        page.wait_for_selector("body[data-idle=yes]")
         page.get_by_role("button", name="Compare with a second setting").click()
         page.get_by_label("weight", exact=True).fill("2200")
         page.get_by_label("horsepower", exact=True).fill("80")

@@ -117,7 +117,7 @@ function drawPrediction() {
   drawDensity($("density"), state.predictions, state.axis, { threshold: state.threshold, observed, label });
   $("status").textContent = sentences.join(" ");
   const atoms = state.predictions.some((one) => one.atoms.length) ? " A stem is the probability of exactly that value." : "";
-  $("legend").textContent = `Density, stronger above the threshold. Below it the ${coverage} interval, with a dot at the median.${atoms}`;
+  $("legend").textContent = `The curve is the density, filled more strongly above the threshold. The bar below is the ${coverage} interval, its dot the median.${atoms}`;
   moveSlider();
   writeNotes(several);
 }

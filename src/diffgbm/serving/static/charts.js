@@ -22,8 +22,9 @@ export function formatter(low, high) {
 
 export function percent(share) {
   if (share === null || share === undefined) return "–";
-  if (share > 0 && share < 0.001) return "< 0.1%";
-  if (share < 1 && share > 0.999) return "> 99.9%";
+  // a distribution has some 250 points: it does not tell rarer events apart
+  if (share < 0.005) return "< 0.5%";
+  if (share > 0.995) return "> 99.5%";
   return `${(100 * share).toFixed(1)}%`;
 }
 
