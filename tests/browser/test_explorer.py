@@ -75,6 +75,7 @@ def urls(folder):
         missing("starlette or uvicorn is not installed")
     found, running = {}, []
     for name, explorer in explorers(folder).items():
+        explorer.service.warm_up()
         listening = server.listen(server.Address(port=0))
         found[name] = server.url_of(listening)
         start = partial(server.run, explorer.service, listening, 2, server.Address().hosts, partial(routes, explorer))
