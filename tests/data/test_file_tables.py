@@ -196,3 +196,51 @@ def test_lists_and_objects_of_json_are_left_out(tmp_path):
     found = file_tables.training_table(path, ["y"], [])
     assert found.X.column_names == ["a"]
     assert found.reading.dropped == (("b", "it holds lists or objects"),)
+
+
+def text_file(folder, text):
+    path = folder / "t.csv"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ReadingOptions(decimal=","),
+            r"column 'a' has the decimal mark '\.' and is read so, although --decimal is ','",
+        ),
+        (
+            ReadingOptions(date_format="%m/%d/%Y"),
+            r"--date-format '%m/%d/%Y' fits no column and has no effect; column 'd' has dates day-month-year",
+        ),
+        (ReadingOptions(sheet="2"), r"--sheet has no effect: the file is text in UTF-8, separated by comma"),
+    ],
+)
+def test_options_that_the_file_contradicts_are_named(tmp_path, options, message):
+    rows = [f"{i}.5,{1 + i % 28}/{1 + i % 12}/2020,{i}" for i in range(40)]
+    path = text_file(tmp_path, "\n".join(["a,d,y", *rows]))
+    expected = file_tables.training_table(path, ["y"], [])
+    with pytest.warns(DiffGBMWarning, match=message):
+        found = file_tables.training_table(path, ["y"], [], options)
+    assert found.X.equals(expected.X)
+
+
+def test_options_that_fit_are_silent(tmp_path):
+    rows = [f"{i},5;{1 + i % 12}/{1 + i % 28}/2020;{i}" for i in range(40)]
+    path = text_file(tmp_path, "\n".join(["a;d;y", *rows]))
+    options = ReadingOptions(separator=";", decimal=",", date_format="%m/%d/%Y", encoding="utf-8")
+    assert file_tables.training_table(path, ["y"], [], options).X.column("a").to_pylist()[:2] == [0.5, 1.5]
+
+
+def test_an_encoding_that_is_not_that_of_the_file(tmp_path):
+    path = text_file(tmp_path, "a,y\n1,2\n")
+    with pytest.raises(TableFileError, match=r"t\.csv: this is not text in UTF-16\. Leave --encoding out"):
+        file_tables.training_table(path, ["y"], [], ReadingOptions(encoding="utf-16"))
+
+
+def test_a_target_without_any_number(tmp_path):
+    path = text_file(tmp_path, "a,y\n" + "1,red\n2,blue\n" * 5)
+    with pytest.raises(TableFileError, match=r"target 'y' must hold numbers, and most are none: line 2 has 'red'"):
+        file_tables.training_table(path, ["y"], [])

@@ -92,6 +92,29 @@ def find_readings(
     return readings
 
 
+def options_not_used(
+    table: Mapping[str, Any], file: FileFormat, options: ReadingOptions, readings: Sequence[ColumnReading]
+) -> list[str]:
+    """Say which options the file contradicts, or have no meaning for it: they have no effect."""
+    kinds = {"--sep": ("csv",), "--encoding": ("csv",), "--sheet": ("excel",)}
+    given = {"--sep": options.separator, "--encoding": options.encoding, "--sheet": options.sheet}
+    other = [option for option, value in given.items() if value and file.kind not in kinds[option]]
+    out = [f"{option} has no effect: the file is {file.describe()}" for option in other]
+    dates = [reading for reading in readings if reading.kind == "date"]
+    if options.date_format and all(reading.dates != options.date_format for reading in readings):
+        seen = f"; column {dates[0].name!r} has dates {dates[0].dates}" if dates and dates[0].dates else ""
+        out.append(f"--date-format {options.date_format!r} fits no column and has no effect{seen}")
+    for reading in readings if options.decimal else ():
+        if reading.kind == "number" and reading.decimal != options.decimal:
+            found = number_text.evidence(without_marks(trimmed(table[reading.name]), options.missing))
+            if found is not None and found.decimal == reading.decimal:
+                out.append(
+                    f"column {reading.name!r} has the decimal mark {reading.decimal!r} and is read so, although "
+                    f"--decimal is {options.decimal!r}"
+                )
+    return out
+
+
 def typed_reading(name: str, kind: Any) -> ColumnReading:
     """Return the reading of a column that has a type in its file."""
     types = need("pyarrow").types
@@ -121,6 +144,8 @@ def _reading(
     if kind == "text":
         return ColumnReading(name, "text")
     dates = None if kind == "number" else date_text.evidence(column, options.date_format, day_first)
+    if dates is not None and options.date_format and dates.share < 1.0 - FEW:  # the format is that of another column
+        dates = date_text.evidence(column, None, day_first) or dates
     # 2020.5 is a number; eight digits that are all dates are dates, and so is what the user calls so
     if number is not None and dates is not None and dates.style.order in (ISO, DAY_FIRST, MONTH_FIRST):
         dates = None

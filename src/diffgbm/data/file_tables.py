@@ -20,6 +20,7 @@ from diffgbm.data.column_readings import (
     disagreement,
     find_readings,
     index_reason,
+    options_not_used,
     read_column,
     typed_reading,
 )
@@ -89,6 +90,8 @@ def training_table(
     features = [name for name in whole.column_names if name not in {*targets, *dropped, *drop, groups}]
     columns = {name: whole.column(name) for name in [*features, *targets, *structure.values()]}
     found = _find(columns, file, options, targets)
+    for message in options_not_used(columns, file, options, list(found.values())):
+        warn(f"{path}: {message}.", stacklevel=3)
     dropped |= {name: EMPTY for name in features if found[name].note == EMPTY}
     features = [name for name in features if name not in dropped]
     if not features:
@@ -194,6 +197,8 @@ def _report(
     wanted += f" with the unit {reading.unit!r}" if reading.unit else ""
     if reading.decimal != ".":
         wanted += f" with the decimal mark {reading.decimal!r}"
+    if is_target and 2 * unread.count > rows:
+        raise TableFileError(f"{path}: the target {reading.name!r} must hold {wanted}, and most are none: {where}.")
     if is_target or unread.count > FEW * rows:
         raise TableFileError(
             f"{path}: column {reading.name!r} must hold {wanted}: {where}. Correct this"

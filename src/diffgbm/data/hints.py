@@ -69,7 +69,7 @@ def spelling_hint(
     if forms and len(text) > 1 and others <= (1.0 - MOSTLY) * len(text):
         return (
             f"{said}, but looks like numbers in a form that is not read, like {forms[0]!r}. Convert it: remove signs "
-            "and units, and write a decimal point. The command line (diffgbm fit FILE) reads such numbers."
+            "and units, and write a decimal point."
         )
     return None
 

@@ -147,6 +147,10 @@ def _first_text(path: Path, encoding: str) -> str:
         text = decoder.decode(raw, final=whole)
     except UnicodeDecodeError as error:
         raise not_decoded(path, encoding, raw, error) from None
+    except UnicodeError:  # UTF-16 without a byte order mark
+        raise TableFileError(
+            f"{path}: this is not text in {encoding.upper()}. Leave --encoding out, or name another."
+        ) from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not whole and "\n" in text:
         text = text[: text.rindex("\n") + 1]
