@@ -92,6 +92,8 @@ def test_cross_fitted_conformal_models_are_compared_with_each_other() -> None:
     np.testing.assert_allclose(found["mean_error"], np.sqrt(2.0) * np.std(means, axis=0), rtol=0.2)
     assert (found["epistemic"] > 0.5 * np.var(means, axis=0)).all()
     assert len(crossed.predict_novelty(X[1:5])) == 4
+    with pytest.raises(ValueError, match=r"different categories or dates.*Explain one of models_"):
+        crossed.explain_rows(X[1:5], background=X[1:])
 
 
 def test_other_estimators_inside_are_refused_with_the_remedy() -> None:

@@ -212,6 +212,11 @@ class Insights(ABC):
         check_count("seed", seed, 0)
         matrix = self.encode(X).astype(np.float64)
         features, owner = self.fitted_models()[0].features, type(self).__name__
+        if any(model.features != features for model in self.fitted_models()):
+            raise ValueError(
+                f"explain_rows: the models of the folds of this {owner} have read different categories or dates, so "
+                "that mixtures of rows have no common reading. Explain one of models_, or use method='split'."
+            )
         if background is None and len(matrix) < 2:
             raise ValueError("background must be given to explain a single row: pass training rows, some hundreds.")
         others = matrix if background is None else self.encode(background).astype(np.float64)

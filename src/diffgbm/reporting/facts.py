@@ -40,6 +40,7 @@ from diffgbm.reporting.baselines import (
 from diffgbm.reporting.groups import Grouping, Intervals, by_feature, by_iqr
 from diffgbm.reporting.importance import Effect, Importance, effect_of, permutation_importance
 from diffgbm.reporting.row_insights import RowInsights, row_insights
+from diffgbm.reporting.row_reasons import RowReasons, row_reasons
 from diffgbm.reporting.rows import Rows
 from diffgbm.reporting.scores import MAIN, RowScores, score_rows
 from diffgbm.reporting.shown import ShownRow, named_rows, random_rows, rows_to_show, shown_rows
@@ -147,6 +148,7 @@ class ReportFacts:
     file_bytes: int | None
     limits: Limits
     insights: RowInsights
+    reasons: RowReasons | None
 
 
 def gather(
@@ -159,8 +161,12 @@ def gather(
     file_bytes: int | None = None,
     verbose: int = 0,
     thresholds: Sequence[Array] | None = None,
+    explained: Sequence[int] = (),
 ) -> ReportFacts:
-    """Compute all numbers of a report on ``rows`` and their observations ``y`` (n, d)."""
+    """Compute all numbers of a report on ``rows`` and their observations ``y`` (n, d).
+
+    ``explained`` are positions of rows that are explained beside the named ones.
+    """
     d = y.shape[1]
     most = max(FEWEST_SHOWN, limits.rows_shown // d) if d > 1 else limits.rows_shown
     candidates = random_rows(len(rows), limits.seed)[:most]
@@ -177,6 +183,7 @@ def gather(
         shown = shown_rows(kept, scores, positions)
         train = climatology.responses[:, j]
         responses.append(_response(model, rows, scores, j, train, importance, thresholds[j], named, shown, limits.seed))
+    explicable = [position for response in responses for position in response.named.values()]
     return ReportFacts(
         rows=rows,
         model=model.describe(),
@@ -189,6 +196,7 @@ def gather(
         file_bytes=file_bytes,
         limits=limits,
         insights=row_insights(model, rows, limits.seed),
+        reasons=row_reasons(model, rows, explicable, explained, limits.seed),
     )
 
 

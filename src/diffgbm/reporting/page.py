@@ -11,6 +11,7 @@ from diffgbm.reporting import opening, sections
 from diffgbm.reporting.embedded import script_data
 from diffgbm.reporting.facts import ReportFacts
 from diffgbm.reporting.glossary import glossary
+from diffgbm.reporting.row_reasons import reasons_section
 
 
 def page(facts: ReportFacts, title: str) -> str:
@@ -46,6 +47,7 @@ def _response(facts: ReportFacts, j: int) -> list[str]:
         sections.sharpness(response, key),
         sections.groups(response, key),
         sections.densities(facts, response, key),
+        reasons_section(facts.reasons, facts.rows, response.named, j, response.name, key),
         sections.table_of_rows(facts, response, key),
         sections.importance(facts, j, key),
     ]

@@ -77,6 +77,7 @@ def report(
     title: str | None = None,
     labels: Sequence[Any] | None = None,
     thresholds: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
+    explained: Sequence[int] = (),
     importance_rows: int | None = None,
     n_repeats: int = 1,
     rows_shown: int = 2000,
@@ -89,7 +90,8 @@ def report(
 
     The report shows scores beside two baselines, observations against predictions, calibration of intervals and of
     probabilities, sharpness, coverage by predicted interquartile range and by features, a table of all rows with a
-    search, a filter and a download as CSV, densities of rows that the reader selects, importance and direction of the
+    search, a filter and a download as CSV, densities of rows that the reader selects, why some rows have their
+    predictions, importance and direction of the
     features for the median and for the interquartile range, run times, and a glossary.
 
     Parameters
@@ -113,6 +115,10 @@ def report(
     thresholds : sequence of float, or mapping of response names to them, optional
         Values ``c`` whose predicted probability P(y > c) is compared with how often it happened. The default is the
         50%, 75% and 90% quantiles of the climatology.
+    explained : sequence of int, optional
+        Positions of rows of ``X`` whose predictions are explained by Shapley values (``explain_rows`` of the median and
+        of the width), beside the typical, best, worst, narrowest and widest row. Tables of more than 100 features are
+        not explained.
     importance_rows : int, optional
         Most rows for permutation importance. By default 2,000 rows are predicted over all features, but at least 20
         rows for each feature.
@@ -163,11 +169,20 @@ def report(
     climatology = climatology_of(fitted, observed, train)
     names = ", ".join(fitted.response_names())
     events = None if thresholds is None else read_thresholds(thresholds, fitted.response_names())
-    facts = gather(fitted, rows, observed, climatology, limits, fit_seconds, file_bytes, verbose, events)
+    chosen = read_positions(explained, len(rows))
+    facts = gather(fitted, rows, observed, climatology, limits, fit_seconds, file_bytes, verbose, events, chosen)
     result = Report(page(facts, f"Predictions of {names}" if title is None else title), facts)
     if path is not None:
         result.save(path)
     return result
+
+
+def read_positions(explained: Sequence[int], n: int) -> list[int]:
+    """Read positions of rows; raise if one is no row."""
+    positions = np.asarray(explained).reshape(-1)
+    if len(positions) and (positions.dtype.kind not in "iu" or positions.min() < 0 or positions.max() >= n):
+        raise ValueError(f"explained must hold positions of rows from 0 to {n - 1}; got {explained!r}.")
+    return [int(i) for i in positions]
 
 
 def read_thresholds(thresholds: Sequence[float] | Mapping[str, Sequence[float]], names: Sequence[str]) -> list[Array]:
