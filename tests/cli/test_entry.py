@@ -60,7 +60,7 @@ MISTAKES = [
     (changed(FIT, m="{out}"), "is a folder"),
     (changed(FIT, more=("--target", "price")), "--target: a column is given twice"),
     (changed(FIT, more=("--drop", "price")), "--drop: 'price' is a target"),
-    (changed(FIT, price="town"), r"target 'town' must hold numbers, and most are none: line 2 has .*, and 1\d\d more"),
+    (changed(FIT, price="town"), r"column 'town' must hold numbers, and most .*: line 2 .*, and 1\d\d more"),
     (
         changed(FIT, more=("--recipe", "cake")),
         "--recipe must be one of 'published', 'score\\+', 'flow', 'edm'; got 'cake'",

@@ -242,5 +242,5 @@ def test_an_encoding_that_is_not_that_of_the_file(tmp_path):
 
 def test_a_target_without_any_number(tmp_path):
     path = text_file(tmp_path, "a,y\n" + "1,red\n2,blue\n" * 5)
-    with pytest.raises(TableFileError, match=r"target 'y' must hold numbers, and most are none: line 2 has 'red'"):
+    with pytest.raises(TableFileError, match=r"column 'y' must hold numbers, and most .*: line 2 has 'red'"):
         file_tables.training_table(path, ["y"], [])

@@ -198,7 +198,10 @@ def _report(
     if reading.decimal != ".":
         wanted += f" with the decimal mark {reading.decimal!r}"
     if is_target and 2 * unread.count > rows:
-        raise TableFileError(f"{path}: the target {reading.name!r} must hold {wanted}, and most are none: {where}.")
+        raise TableFileError(
+            f"{path}: column {reading.name!r} must hold {wanted}, and most values do not fit: {where}. Choose another "
+            "target, or write its values in one form."
+        )
     if is_target or unread.count > FEW * rows:
         raise TableFileError(
             f"{path}: column {reading.name!r} must hold {wanted}: {where}. Correct this"
