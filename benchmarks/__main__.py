@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "model-files": "benchmarks.model_files",
     "peers": "benchmarks.peers.command",
     "raw": "benchmarks.raw.command",
+    "rivals": "benchmarks.rivals.command",
     "run": "benchmarks.running",
     "sampler-choice": "benchmarks.sampler_choice",
     "short-limits": "benchmarks.short_limits",

@@ -40,7 +40,8 @@ def python_of(package: Package, cache: Path = CACHE) -> Path:
 
 
 def _install(python: Path, requirement: str) -> None:
-    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    # several packages are separated by spaces
+    done = subprocess.run([*command, *requirement.split()], capture_output=True, text=True, check=False)
     if done.returncode:
         raise PeerError(f"pip could not install {requirement}:\n{done.stderr.strip()}")

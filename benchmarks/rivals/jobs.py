@@ -1,0 +1,109 @@
+"""One cell of the comparison: rows out to a contestant's environment, quantiles back, scores as a line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import provenance
+from benchmarks.peers.environments import PeerError, python_of
+from benchmarks.peers.jobs import SOURCE, source_of_ours
+from benchmarks.protocol import seeds
+from benchmarks.records import Record
+from benchmarks.rivals.contestants import CONTESTANTS, Contestant
+from benchmarks.rivals.problems import Problem
+from benchmarks.rivals.scores import LEVELS, scores
+
+RUNNER = Path(__file__).with_name("runner.py")
+KEY = ("table", "fold", "contestant", "limit", "threads")
+"""What makes a cell; the limit of a contestant that takes none is null."""
+PATIENCE, STARTING = 3.0, 120.0
+"""A process is ended after this multiple of the time limit, and seconds for imports and predictions besides."""
+THREAD_VARIABLES = (
+    *("OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "OPENBLAS_NUM_THREADS"),
+    *("MKL_NUM_THREADS", "RAYON_NUM_THREADS", "NUMBA_NUM_THREADS"),
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fit and its predictions."""
+
+    table: str
+    fold: int
+    contestant: str
+    limit: float | None
+    threads: int
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The cell as it is looked up among lines."""
+        return tuple(getattr(self, name) for name in KEY)
+
+    def __str__(self) -> str:
+        limit = "" if self.limit is None else f", {self.limit:g} s"
+        return f"{self.table} fold {self.fold}, {self.contestant}{limit}"
+
+
+def run_cell(cell: Cell, problem: Problem, longest: float) -> Record:
+    """Fit one contestant; return its line, with ``failed`` instead of scores if it did not answer.
+
+    ``longest`` is the largest time limit of the comparison, for contestants that take none.
+    """
+    contestant = CONTESTANTS[cell.contestant]
+    start: Record = {
+        **{name: getattr(cell, name) for name in KEY},
+        "train_rows": len(problem.y_train),
+        "test_rows": len(problem.y_test),
+        "time": provenance.now(),
+        "source": source_of_ours() if contestant.ours else contestant.requirement,
+    }
+    try:
+        quantiles, report = run_contestant(contestant, cell, problem, longest)
+        found = scores(quantiles, problem.y_test)
+    except (PeerError, ValueError) as error:
+        return {**start, "failed": str(error)[-400:]}
+    row = 1e6 * report["predict_seconds"] / len(problem.y_test)
+    return {**start, **found, "oracle": problem.oracle, **report, "row_microseconds": row}
+
+
+def run_contestant(contestant: Contestant, cell: Cell, problem: Problem, longest: float) -> tuple[Any, dict[str, Any]]:
+    """Run one job in the contestant's environment: quantiles (n, 99) and its report."""
+    python = python_of(contestant.package)
+    spec = {
+        "recipe": contestant.recipe,
+        "name": contestant.name,
+        "levels": LEVELS.tolist(),
+        "threads": cell.threads,
+        "limit": cell.limit,
+        "seed": seeds(cell.fold).model,
+        "path": str(SOURCE) if contestant.ours else None,
+    }
+    allowed = PATIENCE * (longest if cell.limit is None else cell.limit) + STARTING
+    with tempfile.TemporaryDirectory(prefix="diffgbm-rivals-") as folder:
+        job, result = Path(folder) / "job.npz", Path(folder) / "result.npz"
+        rows = {name: getattr(problem, name) for name in ("X_train", "y_train", "X_test")}
+        np.savez(job, spec=json.dumps(spec), **rows)
+        try:
+            done = subprocess.run(
+                [str(python), "-I", "-W", "ignore", str(RUNNER), str(job), str(result)],
+                env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(cell.threads))},
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd=folder,
+                timeout=allowed,
+            )
+        except subprocess.TimeoutExpired:
+            raise PeerError(f"no answer after {allowed:.0f} s") from None
+        if done.returncode or not result.is_file():
+            raise PeerError(f"exit code {done.returncode}: {done.stderr.strip()[-300:]}")
+        with np.load(result, allow_pickle=False) as out:
+            return out["quantiles"], json.loads(str(out["report"]))

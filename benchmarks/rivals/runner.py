@@ -1,0 +1,255 @@
+"""Fit one contestant and predict 99 quantiles: a script that runs in its environment and needs only numpy.
+
+``python runner.py job.npz result.npz``. The job holds ``X_train, y_train, X_test`` and a JSON ``spec`` with the recipe,
+the contestant's name, levels, threads, time limit, seed and optionally a path to import from. The result holds
+``quantiles`` (rows, levels) and a JSON ``report``: seconds, peak memory, versions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import sys
+import tempfile
+import time
+from importlib import metadata
+from statistics import NormalDist
+from typing import Any, Callable  # noqa: UP035 - other environments have older versions of Python
+
+import numpy as np
+
+N_SAMPLES = 200
+Spec = dict[str, Any]
+Quantiles = Callable[[Any], Any]
+"""Rows (n, p) to quantiles (n, k), which may cross."""
+
+
+def ours_auto(X: Any, y: Any, spec: Spec) -> Quantiles:
+    """Fit AutoDiffGBM with a preset and the time limit."""
+    from diffgbm import AutoDiffGBM
+
+    model = AutoDiffGBM(preset=spec["name"], time_limit=spec["limit"], n_jobs=spec["threads"], seed=spec["seed"])
+    model.fit(X, y)
+    return lambda rows: model.predict_quantiles(rows, spec["levels"])
+
+
+def ours_row(X: Any, y: Any, spec: Spec) -> Quantiles:
+    """Fit a named recipe of DiffGBM."""
+    from diffgbm import DiffGBM
+
+    model = DiffGBM.from_recipe(spec["name"], n_jobs=spec["threads"], seed=spec["seed"]).fit(X, y)
+    return lambda rows: model.predict_quantiles(rows, spec["levels"])
+
+
+def autogluon(X: Any, y: Any, spec: Spec) -> Quantiles:
+    """Fit AutoGluon's quantile regression with its best preset and the time limit."""
+    import pandas as pd
+    from autogluon.tabular import TabularPredictor
+
+    columns = [f"x{j}" for j in range(X.shape[1])]
+    table = pd.DataFrame(X, columns=columns).assign(y=y)
+    folder = tempfile.mkdtemp(dir=os.getcwd())
+    predictor = TabularPredictor("y", "quantile", path=folder, quantile_levels=spec["levels"], verbosity=0)
+    predictor.fit(table, presets="best_quality", time_limit=spec["limit"], num_cpus=spec["threads"], num_gpus=0)
+    return lambda rows: predictor.predict(pd.DataFrame(rows, columns=columns)).to_numpy()
+
+
+def catboost_quantile(X: Any, y: Any, spec: Spec) -> Quantiles:
+    """Fit CatBoost's loss for several quantiles."""
+    from catboost import CatBoostRegressor
+
+    loss = "MultiQuantile:alpha=" + ",".join(map(str, spec["levels"]))
+    model = CatBoostRegressor(loss_function=loss, **_catboost_options(spec)).fit(X, y)
+    return model.predict
+
+
+def catboost_normal(X: Any, y: Any, spec: Spec) -> Quantiles:
+    """Fit CatBoost's normal distribution: data uncertainty and knowledge uncertainty of virtual ensembles."""
+    from catboost import CatBoostRegressor
+
+    options = {**_catboost_options(spec), "posterior_sampling": True}
+    model = CatBoostRegressor(loss_function="RMSEWithUncertainty", **options).fit(X, y)
+
+    def quantiles(rows: Any) -> Any:
+        # columns: mean, knowledge uncertainty (variance of the mean), data uncertainty (variance)
+        mean, knowledge, data = model.virtual_ensembles_predict(
+            rows, prediction_type="TotalUncertainty", virtual_ensembles_count=10, thread_count=spec["threads"]
+        ).T
+        return _normal(mean, np.sqrt(np.maximum(knowledge + data, 0.0)), spec["levels"])
+
+    return quantiles
+
+
+def _catboost_options(spec: Spec) -> Spec:
+    return {
+        "thread_count": spec["threads"],
+        "random_seed": spec["seed"],
+        "verbose": False,
+        "allow_writing_files": False,
+    }
+
+
+def ngboost(X: Any, y: Any, spec: Spec) -> Quantiles:
+    """Fit NGBoost's normal distribution."""
+    from ngboost import NGBRegressor
+
+    model = NGBRegressor(verbose=False, random_state=spec["seed"]).fit(X, y)
+
+    def quantiles(rows: Any) -> Any:
+        parameters = model.pred_dist(rows).params
+        return _normal(parameters["loc"], parameters["scale"], spec["levels"])
+
+    return quantiles
+
+
+def _normal(mean: Any, deviation: Any, levels: Any) -> Any:
+    return mean[:, None] + deviation[:, None] * np.array([NormalDist().inv_cdf(p) for p in levels])
+
+
+def lightgbm_quantile(X: Any, y: Any, spec: Spec) -> Quantiles:
+    """Fit one quantile regression of LightGBM for each level."""
+    from lightgbm import LGBMRegressor
+
+    options = {"objective": "quantile", "n_jobs": spec["threads"], "random_state": spec["seed"], "verbose": -1}
+    models = [LGBMRegressor(alpha=level, **options).fit(X, y) for level in spec["levels"]]
+    return lambda rows: np.column_stack([model.predict(rows) for model in models])
+
+
+def quantile_forest(X: Any, y: Any, spec: Spec) -> Quantiles:
+    """Fit a quantile regression forest."""
+    from quantile_forest import RandomForestQuantileRegressor
+
+    model = RandomForestQuantileRegressor(n_jobs=spec["threads"], random_state=spec["seed"]).fit(X, y)
+    return lambda rows: model.predict(rows, quantiles=spec["levels"])
+
+
+def hessboost(X: Any, y: Any, spec: Spec) -> Quantiles:
+    """Fit hessboost's flow matching or its default diffusion."""
+    from hessboost.diffusion import DiffusionModel, DiffusionParams
+
+    flow = spec["name"] == "hessboost_flow"
+    model = DiffusionModel.fit(DiffusionParams.flow_matching() if flow else DiffusionParams.default(), X, y)
+
+    def quantiles(rows: Any) -> Any:
+        return np.quantile(model.sample(rows, N_SAMPLES, seed=spec["seed"])[:, :, 0], spec["levels"], axis=1).T
+
+    return quantiles
+
+
+def sampler(X: Any, y: Any, spec: Spec) -> Quantiles:
+    """Fit treeffuser or the released diffgbm, which draw samples."""
+    if spec["name"] == "treeffuser":
+        from treeffuser import Treeffuser
+
+        model = Treeffuser(seed=spec["seed"])
+    else:
+        from diffgbm import DiffGBM
+
+        model = DiffGBM(seed=spec["seed"])
+    model.fit(X, y)
+
+    def quantiles(rows: Any) -> Any:
+        samples = np.asarray(model.sample(rows, n_samples=N_SAMPLES, seed=spec["seed"]))
+        return np.quantile(samples.reshape(N_SAMPLES, len(rows)), spec["levels"], axis=0).T
+
+    return quantiles
+
+
+def crepes(X: Any, y: Any, spec: Spec) -> Quantiles:
+    """Fit LightGBM and a conformal predictive system, normalised by the residuals of neighbours."""
+    from crepes import WrapRegressor
+    from crepes.extras import DifficultyEstimator
+    from lightgbm import LGBMRegressor
+
+    order = np.random.default_rng(spec["seed"]).permutation(len(y))
+    calibration, proper = order[: len(y) // 4], order[len(y) // 4 :]
+    learner = LGBMRegressor(n_jobs=spec["threads"], random_state=spec["seed"], verbose=-1)
+    model = WrapRegressor(learner)
+    model.fit(X[proper], y[proper])
+    difficulty = DifficultyEstimator()
+    difficulty.fit(X=X[proper], residuals=y[proper] - model.predict(X[proper]), scaler=True)
+    model.calibrate(X[calibration], y[calibration], de=difficulty, cps=True, seed=spec["seed"])
+    percentiles = [100.0 * level for level in spec["levels"]]
+    low, high = float(y.min()), float(y.max())
+    return lambda rows: model.predict_percentiles(rows, lower_percentiles=percentiles, y_min=low, y_max=high)
+
+
+RECIPES = {
+    f.__name__: f
+    for f in (
+        ours_auto,
+        ours_row,
+        autogluon,
+        catboost_quantile,
+        catboost_normal,
+        ngboost,
+        lightgbm_quantile,
+        quantile_forest,
+        hessboost,
+        sampler,
+        crepes,
+    )
+}
+
+
+def pinned(threads: int) -> None:
+    """Keep the process to as many cores as it has threads, where the system can."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+
+
+def peak_megabytes() -> float:
+    """Return the largest memory that the process, or one that it started, has used."""
+    unit = 1024.0 if platform.system() == "Darwin" else 1.0
+    whole = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return whole / unit / 1024.0
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that matter."""
+    names = ("autogluon.tabular", "catboost", "crepes", "diffgbm", "hessboost", "lightgbm", "ngboost", "numpy")
+    names += ("quantile-forest", "scikit-learn", "treeffuser")
+    installed = {name: metadata.version(name) for name in names if _is_installed(name)}
+    return {"python": platform.python_version(), **installed}
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def main(job_path: str, result_path: str) -> None:
+    """Run one job."""
+    with np.load(job_path, allow_pickle=False) as job:
+        X_train, y_train, X_test = job["X_train"], job["y_train"], job["X_test"]
+        spec = json.loads(str(job["spec"]))
+    pinned(spec["threads"])
+    if spec["path"]:
+        sys.path.insert(0, spec["path"])
+        import diffgbm
+
+        diffgbm.warmup()  # compiling happens once on a machine
+    before = peak_megabytes()
+    started = time.perf_counter()
+    predict = RECIPES[spec["recipe"]](X_train, y_train, spec)
+    fitted = time.perf_counter()
+    predict(X_test[:1])  # imports and prepares, for every contestant alike
+    begun = time.perf_counter()
+    quantiles = np.sort(np.asarray(predict(X_test), dtype=float).reshape(len(X_test), len(spec["levels"])), axis=1)
+    report = {
+        "fit_seconds": fitted - started,
+        "predict_seconds": time.perf_counter() - begun,
+        "peak_megabytes": peak_megabytes(),
+        "start_megabytes": before,
+        "versions": versions(),
+    }
+    np.savez(result_path, quantiles=quantiles, report=json.dumps(report))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
