@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from diffgbm import load
-from diffgbm.auto import fitting
+from diffgbm.auto import finishing, fitting
 from diffgbm.auto.recalibration import Correction
 from tests.auto.tiny_auto import LEAST, TINY, auto, small_trees  # noqa: F401
 from tests.conftest import toy
@@ -16,7 +16,7 @@ def test_recalibration_is_reported_and_can_be_turned_off(monkeypatch):
     theta = np.zeros((16, 4))
     theta[1, 0] = -0.3  # PIT values are near the middle: distributions are too wide
     correction = Correction(theta, np.linspace(0.0, 1.0, 101))
-    monkeypatch.setattr(fitting, "accepted_correction", lambda *known: correction)
+    monkeypatch.setattr(finishing, "accepted_correction", lambda *known: correction)
     X, y = toy()
     recalibrated, plain = auto(LEAST).fit(X, y), auto(LEAST, recalibrate=False).fit(X, y)
     assert "recalibrated" in recalibrated.explain()
@@ -29,7 +29,7 @@ def test_recalibration_is_reported_and_can_be_turned_off(monkeypatch):
 
 def test_large_tables_are_recalibrated_by_held_out_rows(monkeypatch):
     asked = []
-    monkeypatch.setattr(fitting, "accepted_correction", lambda *known: asked.append(known))
+    monkeypatch.setattr(finishing, "accepted_correction", lambda *known: asked.append(known))
     monkeypatch.setattr(fitting, "LARGE_TABLE", 100)
     X, y = toy()
     weights = np.linspace(0.5, 1.5, len(y))
@@ -41,7 +41,7 @@ def test_large_tables_are_recalibrated_by_held_out_rows(monkeypatch):
     np.testing.assert_array_equal(seen_y, y[held_out])
     np.testing.assert_allclose(seen_weights / seen_weights[0], weights[held_out] / weights[held_out][0])
     # the correction is fitted to the pool, not to its out-of-bag distributions
-    pool = model.pool_.distribution(model.encode(X[held_out]), fitting.HOLDOUT_POINTS)
+    pool = model.pool_.distribution(model.encode(X[held_out]), finishing.HOLDOUT_POINTS)
     np.testing.assert_array_equal(distribution.values, pool.values)
     # rows are held out only for recalibration
     asked.clear()

@@ -44,11 +44,11 @@ def test_what_keys_are_made_of():
 def test_copies_in_different_partitions_have_the_same_fold():
     X, y = linear(300, 0)
     parts = [keyed(part, "x and y") for part in divided(np.vstack([X, X]), np.vstack([y, y]))]
-    folds = np.concatenate([hashed_folds(part.positions, 5, key=7) for part in parts])
+    folds = np.concatenate([hashed_folds(part.split_keys, 5, key=7) for part in parts])
     np.testing.assert_array_equal(folds[:300], folds[300:])
     assert np.bincount(folds, minlength=5).min() > 80
     plain = np.concatenate(
-        [hashed_folds(part.positions, 5, key=7) for part in divided(np.vstack([X, X]), np.tile(y, (2, 1)))]
+        [hashed_folds(part.split_keys, 5, key=7) for part in divided(np.vstack([X, X]), np.tile(y, (2, 1)))]
     )
     assert (plain[:300] != plain[300:]).mean() > 0.5
 

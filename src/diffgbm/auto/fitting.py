@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,15 +12,13 @@ from diffgbm._util.errors import WeakFitWarning, warn
 from diffgbm._util.parallel import one_blas_thread
 from diffgbm._util.progress import StatusLine
 from diffgbm._util.types import Array, Rows
-from diffgbm.auto.acceptance import accepted_correction, accepted_shapes
 from diffgbm.auto.atom_choice import accepted_atoms
-from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.budget import Clock
 from diffgbm.auto.candidates import CLIMATOLOGY, Candidate
 from diffgbm.auto.climatology import out_of_bag_crps, out_of_bag_points
-from diffgbm.auto.disagreement import disagreement
 from diffgbm.auto.effort import FOLDS, MAX_HOLDOUT, Effort, effort_for
 from diffgbm.auto.final_models import POOL_POINTS, Pool, bag_plan, climatology_alone, train_final_models
+from diffgbm.auto.finishing import Shaping, finished
 from diffgbm.auto.first_stages import FirstStages, fit_first_stages, repeats_for
 from diffgbm.auto.leaderboard import Leaderboard
 from diffgbm.auto.outside import fit_outside
@@ -28,7 +26,6 @@ from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.presets import Preset, least_work
 from diffgbm.auto.problem import Problem
 from diffgbm.auto.progress import Progress
-from diffgbm.auto.recalibration import Correction, adjusted_observations
 from diffgbm.auto.scorer import Scorer
 from diffgbm.auto.screening import screened
 from diffgbm.auto.search import search
@@ -37,11 +34,9 @@ from diffgbm.auto.trainer import Trainer
 from diffgbm.data.splits import Split, k_folds, reserve, subsample
 from diffgbm.data.structure import INDEPENDENT, Structure
 from diffgbm.distributions import Distribution, PredictiveDistribution
-from diffgbm.distributions.support import Support
 from diffgbm.first_stage import FirstStageValues, Task
 from diffgbm.first_stage.assembly import no_first_stage_values
 from diffgbm.fitting.atoms import AtomFit
-from diffgbm.fitting.limits import check_support, table_support
 from diffgbm.fitting.outliers import fitted_without_outliers
 from diffgbm.fitting.training import fitted_atoms
 from diffgbm.fitting.training_table import TrainingTable, read_table
@@ -54,8 +49,6 @@ mixed over bags, so that the pool is better than its out-of-bag distributions an
 the rows that measure this."""
 HOLDOUT_SHARE = 0.05
 """Share of a large table's rows that is held out."""
-HOLDOUT_POINTS = 500
-"""Points of the held-out rows' distributions."""
 MAX_AT_ATOMS = 5000
 """Rows at atoms whose out-of-bag distributions are computed, at most."""
 
@@ -117,8 +110,7 @@ def fit_automatically(
 ) -> AutomaticFit:
     """Fit a pooled model; the arguments are those of ``AutoDiffGBM``, ``owner`` is its name for messages."""
     clock = Clock(time_limit)
-    whole_numbers = isinstance(discrete, (bool, np.bool_)) and bool(discrete)
-    limits = None if check_support(support) is None else table_support(support, False, X, y)
+    shaping = Shaping.of(discrete, support, X, y)
     everything = read_table(X, y, cat_idx, sample_weight, owner, repeats, groups, time, n_jobs)
     with clock.stopped():  # the first fit on a machine is as good as the second
         warmup(joint=everything.y.shape[1] > 1)
@@ -149,54 +141,59 @@ def fit_automatically(
         pool = train_final_models(trainer, scorer, candidates, preset, progress, plan, outside)
         progress.report("testing calibration on unseen rows")
         holdout = whole.part(held_out) if recalibrate else None
-        shapes = tuple(
-            _limited(shape, support, limits, column, whole_numbers)
-            for shape, column in zip(_shapes(trainer, scorer, pool, discrete), table.observed.T, strict=True)
-        )
-        model, points = _finished(trainer, scorer, pool, shapes, holdout, clock)
-    crps = float(np.mean([scorer.score(points, pool.rows)]))
-    out_of_bag, out_of_bag_rows = model.distributions_of(points), rest[rows[pool.rows]]
+        shapes = shaping.of_pool(trainer, scorer, pool, table.observed)
+        model, points = finished(trainer, scorer, pool, shapes, holdout, clock)
+    judged = _judged(model, points, scorer, pool, rest[rows[pool.rows]])
     if atom_fit is not None:
-        model = replace(model, atoms=atom_fit.atoms)
-        out_of_bag, out_of_bag_rows = _with_atoms(model, points, out_of_bag_rows, everything, atom_fit, n_jobs)
-        observed, weights = everything.observed[out_of_bag_rows, 0], everything.weights
-        losses = out_of_bag.crps(observed)
-        crps = float(np.average(losses, weights=None if weights is None else weights[out_of_bag_rows]))
-        crps /= leaderboard.unit
+        judged = _with_atoms(judged, points, everything, atom_fit, leaderboard.unit, n_jobs)
     folds = k_folds(len(everything.y), min(FOLDS, len(everything.y)), number, everything.structure)
-    reference = _reference(everything, folds, out_of_bag_rows, scorer.units)
-    if constant or crps > reference:
+    reference = _reference(everything, folds, judged.rows, scorer.units)
+    if constant or judged.crps > reference:
         pool = climatology_alone(pool, everything)
-        shapes = tuple(
-            _limited(ResponseShape.of(column), support, limits, column, whole_numbers)
-            for column in everything.observed.T
-        )
-        model = PooledModel(pool.members, pool.weights, None, shapes, None, pool.climatology)
-        out_of_bag = model.distributions_of(_climatology_points(everything, folds, out_of_bag_rows))
+        judged = _climatology(pool, shaping, everything, folds, judged.rows, reference)
         leaderboard.give_all_weight(CLIMATOLOGY)
-        crps = reference
-    if crps > (1.0 - NOTHING) * reference and not constant:
-        warn(
-            no_help(" and ".join(model.first.response_names), model.is_climatology),
-            stacklevel=4,
-            category=WeakFitWarning,
-        )
+    if judged.crps > (1.0 - NOTHING) * reference and not constant:
+        names, alone = " and ".join(judged.model.first.response_names), judged.model.is_climatology
+        warn(no_help(names, alone), stacklevel=4, category=WeakFitWarning)
+    scores = (judged.crps, reference)
     return AutomaticFit(
-        pool=model,
+        pool=judged.model,
         candidates=(
             *pool.candidates,
             *pool.outside_candidates,
-            *(() if model.climatology is None else (CLIMATOLOGY,)),
+            *(() if judged.model.climatology is None else (CLIMATOLOGY,)),
         ),
         leaderboard=leaderboard.records(),
-        out_of_bag=out_of_bag,
-        rows=everything.sources[out_of_bag_rows],
+        out_of_bag=judged.out_of_bag,
+        rows=everything.sources[judged.rows],
         first_stage_errors=trainer.problem.first_stages.errors,
         cut_short=clock.cut,
-        summary=summary(
-            pool, model, leaderboard, (crps, reference), clock.cut, everything.division, len(out_of_bag_rows)
-        ),
+        summary=summary(pool, judged.model, leaderboard, scores, clock.cut, everything.division, len(judged.rows)),
     )
+
+
+class _Judged(NamedTuple):
+    """A model with its out-of-bag distributions, their rows, and their CRPS in the leaderboard's unit."""
+
+    model: PooledModel
+    out_of_bag: Distribution
+    rows: Rows
+    crps: float
+
+
+def _judged(model: PooledModel, points: Array, scorer: Scorer, pool: Pool, rows: Rows) -> _Judged:
+    """Score a model by its out-of-bag points (rows, m, d)."""
+    crps = float(np.mean([scorer.score(points, pool.rows)]))
+    return _Judged(model, model.distributions_of(points), rows, crps)
+
+
+def _climatology(
+    pool: Pool, shaping: Shaping, table: TrainingTable, folds: Sequence[Split], rows: Rows, crps: float
+) -> _Judged:
+    """Return climatology alone, which no candidate beats."""
+    shapes = shaping.of_responses(table.observed)
+    model = PooledModel(pool.members, pool.weights, None, shapes, None, pool.climatology)
+    return _Judged(model, model.distributions_of(_climatology_points(table, folds, rows)), rows, crps)
 
 
 def _reference(table: TrainingTable, folds: Sequence[Split], rows: Rows, units: Array) -> float:
@@ -221,12 +218,13 @@ def _atoms(table: TrainingTable, seed: int, n_jobs: int, clock: Clock) -> AtomFi
 
 
 def _with_atoms(
-    model: PooledModel, points: Array, rows: Rows, table: TrainingTable, fit: AtomFit, n_jobs: int
-) -> tuple[PredictiveDistribution, Rows]:
-    """Out-of-bag distributions of the rows of the continuous part and of those at atoms, which no bag has seen.
+    judged: _Judged, points: Array, table: TrainingTable, fit: AtomFit, unit: float, n_jobs: int
+) -> _Judged:
+    """Score a model with its atoms, on rows of the continuous part and on those at atoms, which no bag has seen.
 
-    ``points`` (n, m, 1) are those of the continuous part at ``rows``. Returned with the rows of all.
+    ``points`` (n, m, 1) are those of the continuous part at the rows of ``judged``.
     """
+    model, rows = replace(judged.model, atoms=fit.atoms), judged.rows
     others = np.setdiff1d(np.arange(len(table.y)), fit.rest)
     among = fit.rest
     if (order := table.structure.order) is not None:
@@ -244,7 +242,10 @@ def _with_atoms(
     everywhere = np.concatenate([rows, others])
     whole = np.concatenate([points[:, :, 0], continuous.values])
     name = model.first.response_names[0]
-    return fit.atoms.distribution(whole, fit.out_of_fold[everywhere], name), everywhere
+    out_of_bag = fit.atoms.distribution(whole, fit.out_of_fold[everywhere], name)
+    losses = out_of_bag.crps(table.observed[everywhere, 0])
+    weights = None if table.weights is None else table.weights[everywhere]
+    return _Judged(model, out_of_bag, everywhere, float(np.average(losses, weights=weights)) / unit)
 
 
 def divided(
@@ -303,94 +304,3 @@ def _trainer(table: TrainingTable, effort: Effort, seed: int, n_jobs: int, progr
         lambda: progress.over(clock.training),
         clock.deadline(clock.training),
     ), known
-
-
-def _shapes(trainer: Trainer, scorer: Scorer, pool: Pool, discrete: bool | str) -> tuple[ResponseShape, ...]:
-    """Return the shape of each response that the argument ``discrete`` asks for.
-
-    Shapes are found in the responses as the user passed them: if atoms differed in the last bit, probabilities would be
-    wrong.
-    """
-    observed = trainer.problem.table.observed
-    if discrete == "auto":
-        return accepted_shapes(observed, observed[pool.rows], pool.points, scorer.weights_of(pool.rows))
-    return tuple(ResponseShape.of(column) if discrete else ResponseShape() for column in observed.T)
-
-
-def _limited(
-    shape: ResponseShape, support: Any, limits: Support | None, y: Array, whole_numbers: bool
-) -> ResponseShape:
-    """Add what the argument ``support`` says to the shape of a response (n,): its ``limits``, or none of our own.
-
-    A response that is to be discrete and takes too many values for a list is a whole number. One that takes few, which
-    are whole numbers in a row, can be any whole number between limits that the caller gave.
-    """
-    if shape.atoms is not None:
-        return shape if limits is None else shape.as_counts(limits)
-    if support is None:
-        shape = replace(shape, limits=None)
-    elif limits is not None:
-        shape = shape.within(limits, y)
-    if whole_numbers and (y == np.rint(y)).all():
-        least = Support(0.0) if support == "auto" and y.min() >= 0.0 else Support()
-        shape = replace(shape, limits=replace(shape.limits or least, integers=True))
-    return shape
-
-
-def _finished(
-    trainer: Trainer,
-    scorer: Scorer,
-    pool: Pool,
-    shapes: tuple[ResponseShape, ...],
-    holdout: TrainingTable | None,
-    clock: Clock,
-) -> tuple[PooledModel, Array]:
-    """Confine and recalibrate the pool where that helps on unseen rows.
-
-    Returns
-    -------
-    model : PooledModel
-        The pool with its shapes and its correction.
-    points : ndarray of shape (rows, m, d)
-        Sorted, confined points of the out-of-bag distributions.
-
-    Notes
-    -----
-    The rows of ``holdout`` determine the correction, the out-of-bag distributions if it has no rows. Without
-    ``holdout`` there is none.
-    """
-    table = trainer.problem.table
-    weights = scorer.weights_of(pool.rows)
-    model = PooledModel(pool.members, pool.weights, None, shapes, None, pool.climatology, pool.outside)
-    points = np.sort(model.confined(pool.points.copy()), axis=1)
-    if holdout is None or not table.response.is_1d or model.is_climatology or clock.over():
-        return model, points
-    if len(holdout.y):
-        correction = _correction_by_holdout(model, holdout, trainer.problem)
-    else:
-        out_of_bag = model.distributions_of(points)
-        assert isinstance(out_of_bag, PredictiveDistribution)
-        adjusted = _adjusted(trainer, pool, out_of_bag, float(scorer.units[0]))
-        adjusted = shapes[0](adjusted)
-        structure = table.structure.part(pool.rows)
-        correction = accepted_correction(out_of_bag, adjusted, weights, trainer.problem.seed, structure)
-    return replace(model, correction=correction), points
-
-
-def _adjusted(trainer: Trainer, pool: Pool, out_of_bag: PredictiveDistribution, unit: float) -> Array:
-    """Observations (n,) for out-of-bag distributions: each of these comes from one bag, the pool's from all.
-
-    By time they come from all bags as well.
-    """
-    y = trainer.problem.table.observed[pool.rows, 0]
-    if trainer.problem.table.structure.order is not None:
-        return y
-    uniforms = np.random.default_rng(trainer.problem.seed).uniform(size=len(y))
-    return adjusted_observations(out_of_bag, y, disagreement(trainer, pool, unit), uniforms)
-
-
-def _correction_by_holdout(model: PooledModel, holdout: TrainingTable, problem: Problem) -> Correction | None:
-    """Return the correction that helps on rows that no part of the model was trained on."""
-    distribution = model.distribution(holdout.X, HOLDOUT_POINTS, threads=problem.n_jobs)
-    assert isinstance(distribution, PredictiveDistribution)
-    return accepted_correction(distribution, holdout.observed[:, 0], holdout.weights, problem.seed, holdout.structure)
