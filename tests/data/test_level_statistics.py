@@ -42,6 +42,15 @@ def test_noise_is_not_used(levels, seed):
     assert statistics.encode(nw.from_native(pd.Series(["k001", "new"]), series_only=True), "").shape == (2, 0)
 
 
+def test_a_copy_does_not_make_names_useful():
+    y = np.random.default_rng(0).standard_normal((200, 1))
+    codes = np.arange(200.0)
+    for copy, of in ((1, 0), (3, 2)):  # two rows that differ in another column only
+        codes[copy], y[copy] = codes[of], y[of]
+    statistics, _ = learn(codes, y, Category(tuple(map(str, range(200)))))
+    assert statistics.width == 0
+
+
 def test_the_location_is_the_empirical_bayes_mean():
     codes, y, column = drawn(1.0)
     statistics, matrix = learn(codes, y, column)

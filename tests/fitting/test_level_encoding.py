@@ -1,5 +1,7 @@
 """Columns of many categories: noise costs nothing, information is used, however the table is given."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,7 +12,7 @@ from diffgbm._util.errors import DiffGBMWarning
 from diffgbm.data.features import EncodedTable, FeatureTable
 from diffgbm.data.level_statistics import LevelStatistics
 from diffgbm.data.structure import INDEPENDENT, Structure
-from diffgbm.fitting.level_encoding import encode_levels
+from diffgbm.fitting.level_encoding import encode_levels, levelled
 from tests.conftest import tiny
 
 N = 600
@@ -175,3 +177,31 @@ def test_noise_beside_a_category_of_many_levels():
     model = tiny("flow").fit(X.assign(shop=[f"s{k}" for k in shop]), y + rng.standard_normal(200)[shop])
     assert [column.kind for column in model.schema_] == ["number", "encoded category", "encoded category"]
     assert [column.width for column in model.schema_] == [1, 0, 2]
+
+
+def test_even_responses_stay_and_skew_ones_become_normal_scores():
+    rng = np.random.default_rng(0)
+    even = np.column_stack([rng.standard_normal(500), rng.uniform(size=500)])
+    assert np.array_equal(levelled(even), even)
+    skew = np.exp(rng.standard_normal(500))
+    scores = levelled(skew[:, None])[:, 0]
+    np.testing.assert_array_equal(np.argsort(scores), np.argsort(skew))
+    assert abs(scores.std() - 1.0) < 0.02
+    wild = np.where(np.arange(500) == 3, 1e6, even[:, 0])
+    assert levelled(wild[:, None]).max() < 4.0
+    zeros = np.where(np.arange(500) < 300, 0.0, skew)
+    assert len(np.unique(levelled(zeros[:, None])[:300])) == 1
+
+
+def test_factors_of_a_skew_response_are_found():
+    rng = np.random.default_rng(0)
+    n = 500
+    codes = rng.integers(0, 100, n)
+    size = rng.uniform(0.0, 3.0, n)
+    y = np.exp(2.0 * size + 0.5 * rng.standard_normal(100)[codes] + 0.2 * rng.standard_normal(n))
+    y[7] *= 1000.0
+    frame = pd.DataFrame({"size": size, "agent": [f"a{code}" for code in codes]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DiffGBMWarning)
+        model = tiny("flow").fit(frame, y)
+    assert model.schema_["agent"].detail.startswith("location")

@@ -133,3 +133,31 @@ def test_an_unexpected_value_of_few_is_no_outlier():
     same, rows = without_residual_outliers(y, values)
     assert same is y
     assert len(rows) == 0
+
+
+def test_a_count_far_beyond_all_others_is_an_outlier():
+    rng = np.random.default_rng(0)
+    location = 40.0 * rng.uniform(size=(400, 1))
+    y = rng.poisson(location).astype(float)
+    y[5] = 42_000.0
+    values = FirstStageValues(np.empty((400, 0)), location, np.ones_like(y))
+    moved, rows = without_residual_outliers(y, values)
+    assert rows.tolist() == [5]
+    assert moved[5] in np.delete(y, 5)
+    assert abs(moved[5] - location[5]) < 40.0
+    # a one among zeros, and a count that is large but not so far, are events
+    for strange in (np.where(np.arange(400)[:, None] == 5, 1.0, 0.0), np.where(np.arange(400)[:, None] == 5, 80.0, y)):
+        same, none = without_residual_outliers(strange, FirstStageValues(np.empty((400, 0)), location, np.ones_like(y)))
+        assert same is strange
+        assert len(none) == 0
+
+
+def test_one_wild_count_does_not_decide_a_fit():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(400, 1))
+    y = rng.poisson(5.0 + 40.0 * X[:, 0]).astype(float)
+    wild = np.where(np.arange(400) == 17, 1000.0 * y, y)
+    with pytest.warns(DiffGBMWarning, match="row 17 "):
+        model = DiffGBM(**TINY).fit(X, wild)
+    width = np.median(np.ptp(model.predict_interval(X, coverage=0.9), axis=1))
+    assert width < 60.0

@@ -40,6 +40,9 @@ Split = tuple[Rows, Rows]
 LIMITS = ((8, 0), (20, 100), (250, 400))
 """Numbers of levels that the trees may split by sets of codes, with the rows that each level needs: always 8; up to 20
 with 100 rows for each and up to 250 with 400, if rows of different levels differ by more than chance."""
+FEWEST_WITHIN = 10
+"""Rows beyond the first of their level from which the variance within levels is known: two rows that agree by chance,
+like a copy with a typing error, would make a column of names look like the best of all."""
 KEPT = 20_000
 """Levels that have statistics, at most about so many: a level needs a share of 1 / KEPT of the rows."""
 NAMED = 250
@@ -313,7 +316,7 @@ class _Rows:
         inside = np.flatnonzero(several[self.codes])
         count = self._sums(np.ones(len(values)), inside)
         n, k = len(inside), int(np.sum(count > 0))
-        if k < 2 or n <= k:
+        if k < 2 or n - k < FEWEST_WITHIN:
             return None
         mean = self._sums(values, inside) / np.maximum(count, 1.0)
         centre = float(values[inside].mean())

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from diffgbm._util.types import Array
 from diffgbm.data.blocks import is_large_map
@@ -23,6 +25,10 @@ FEWEST_ROWS = 80
 """Rows below which the statistics are those of the response itself."""
 QUICK = {"n_estimators": 100, "learning_rate": 0.1, "num_leaves": 15, "min_data_in_leaf": 10}
 """LightGBM's parameters for what the other columns say of the response."""
+SKEW = 0.2
+"""Skewness (q95 + q5 - 2 q50) / (q95 - q5) above which a response is skew: that of a log-normal one with scale 0.25."""
+FARTHEST = 10.0
+"""Distance from the median, in units of q95 - q5, beyond which a response is wild."""
 SEED = 0
 """Seed of the folds: a row's statistics do not depend on the seed of the model."""
 
@@ -63,7 +69,7 @@ def encode_levels(
     several = [j for j, found in levels.items() if few_levels() < len(found) <= limit]
     if not many and not several:
         return features, X
-    work = _Table(features, X, y, weights, structure, threads)
+    work = _Table(features, X, levelled(y), weights, structure, threads)
     left = work.unexplained({*many, *several})
     noise = [j for j in several if not levels_differ(X[:, features.starts[j]], len(levels[j]), left, work.numbers())]
     if not many and not noise:
@@ -86,6 +92,24 @@ def encode_levels(
             columns[j], parts[j] = learn_statistics(category, codes, left, weights, folds)
     table = replace(features, columns=tuple(columns))
     return table, _assembled(features, table, X, parts)
+
+
+def levelled(y: Array) -> Array:
+    r"""Return responses (n, d), those that are skew or hold a wild value as :math:`\Phi^{-1}((r - 1/2) / n)`.
+
+    These are normal scores of the ranks ``r``, averaged over ties. The statistics need not be in units of the response. Effects on prices, costs and counts are factors, which are
+    larger where the response is: in the response itself a few large rows decide the statistics, and a single wild one
+    makes noise look like an effect.
+    """
+    columns = [column if _is_even(column) else ndtri((rankdata(column) - 0.5) / len(column)) for column in y.T]
+    return np.column_stack(columns)
+
+
+def _is_even(values: Array) -> bool:
+    """Whether the quantiles of values (n,) are about as far above the median as below it, and no value is very far."""
+    low, median, high = np.quantile(values, [0.05, 0.5, 0.95])
+    skewness = abs(high + low - 2.0 * median)
+    return bool(skewness <= SKEW * (high - low) and np.max(np.abs(values - median)) <= FARTHEST * (high - low))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ MAX_PASSES = 2
 """How often first-stage models are fitted again: one outlier may hide another."""
 SUSPICIOUS = 0.2
 """Share of the squared residuals in one row above which a robust model is asked."""
+MANY_VALUES = 20
+"""Different values of a response from which one far beyond them is no event of its own."""
 ROBUST = {**RESIDUALIZER_C, "objective": "regression_l1"}
 """Parameters of the robust model."""
 
@@ -28,13 +30,14 @@ def without_residual_outliers(y: Array, values: FirstStageValues) -> tuple[Array
 
     A response inside the range of all others can be far from those of similar rows. It would bend smooth first-stage
     models and be most of the noise model's loss. It is moved to the edge of the other rows' residuals. In a response
-    of few values, one that was not expected is no outlier but an event of small probability.
+    of few values, one that was not expected is no outlier but an event of small probability; among counts, one that is
+    far beyond all others is an outlier, and is moved to one of them.
     """
     residuals = values.residuals(y)
     # the first rows of a table in the order of time have no out-of-fold values
     moved, found = winsorised(residuals, np.asarray(np.isfinite(residuals).all(axis=1)))
     for j, outliers in enumerate(found):
-        if outliers is not None and not is_continuous(y[:, j]):
+        if outliers is not None and not is_continuous(y[:, j]) and not _beyond(y[:, j], outliers.rows):
             moved[:, j], found[j] = residuals[:, j], None
     rows = np.unique(np.concatenate([np.empty(0, dtype=np.intp), *(o.rows for o in found if o is not None)]))
     if len(rows) == 0:
@@ -42,7 +45,19 @@ def without_residual_outliers(y: Array, values: FirstStageValues) -> tuple[Array
     out = y.copy()
     changed = (moved != residuals) & np.isfinite(residuals)
     out[changed] = (values.location + values.scale * moved)[changed]
+    for column, before, outliers in zip(out.T, y.T, found, strict=True):
+        if outliers is not None and not is_continuous(before):
+            others = np.unique(np.delete(before, outliers.rows))
+            column[outliers.rows] = others[np.abs(column[outliers.rows, None] - others).argmin(axis=1)]
     return out, rows
+
+
+def _beyond(y: Array, rows: Rows) -> bool:
+    """Whether the responses of ``rows`` are farther from those of the others (n,) than these are from each other."""
+    others = np.delete(y, rows)
+    low, high = float(others.min()), float(others.max())
+    distance = np.maximum(low - y[rows], y[rows] - high)
+    return len(np.unique(others)) >= MANY_VALUES and bool(np.all(distance > high - low))
 
 
 def fitted_without_outliers(
