@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "levels": "benchmarks.levels",
     "list": "benchmarks.listing",
     "model-files": "benchmarks.model_files",
+    "nothing-to-learn": "benchmarks.nothing_to_learn",
     "peers": "benchmarks.peers.command",
     "raw": "benchmarks.raw.command",
     "rivals": "benchmarks.rivals.command",

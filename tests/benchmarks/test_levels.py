@@ -63,7 +63,14 @@ def test_lines_resume(tmp_path, monkeypatch):
     monkeypatch.setattr(levels, "warmup", lambda: None)
     monkeypatch.setattr(levels, "TEST_ROWS", 50)
     args = argparse.Namespace(
-        seeds=[5], models=["DiffGBM"], rows=[2000], parts=["noise"], results_dir=tmp_path, page=False
+        seeds=[5],
+        models=["DiffGBM"],
+        rows=[2000],
+        parts=["noise"],
+        kinds=None,
+        levels=None,
+        results_dir=tmp_path,
+        page=False,
     )
     levels.run(args)
     levels.run(args)
