@@ -97,9 +97,9 @@ def encode_levels(
 def levelled(y: Array) -> Array:
     r"""Return responses (n, d), those that are skew or hold a wild value as :math:`\Phi^{-1}((r - 1/2) / n)`.
 
-    These are normal scores of the ranks ``r``, averaged over ties. The statistics need not be in units of the response. Effects on prices, costs and counts are factors, which are
-    larger where the response is: in the response itself a few large rows decide the statistics, and a single wild one
-    makes noise look like an effect.
+    These are normal scores of the ranks ``r``, averaged over ties. The statistics need not be in units of the response.
+    Effects on prices, costs and counts are factors, which are larger where the response is: in the response itself a
+    few large rows decide the statistics, and a single wild one makes noise look like an effect.
     """
     columns = [column if _is_even(column) else ndtri((rankdata(column) - 0.5) / len(column)) for column in y.T]
     return np.column_stack(columns)
