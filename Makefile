@@ -87,6 +87,7 @@ harden: .venv/.installed-harden ## attack the library for some minutes: made-up 
 	@$(ONE) $(BIN)/python -m reliability fuzz-forest --minutes 1 --quick
 	@$(ONE) $(BIN)/python -m reliability soak --minutes 1 --quick
 	@$(ONE) $(BIN)/python -m reliability threads --minutes 1 --quick
+	@$(ONE) $(BIN)/python -m reliability load --minutes 1 --quick
 	@$(ONE) $(BIN)/python -m reliability kills --kills 2 --minutes 1 --quick
 
 fresh: ## run each target in a clone of its own, in which no other ran; TARGETS="lint docs" chooses

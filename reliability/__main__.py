@@ -13,6 +13,7 @@ COMMANDS = (
         "fuzz-model",
         "fuzz-forest",
         "soak",
+        "load",
         "threads",
         "kills",
         "exits",
@@ -66,6 +67,10 @@ def _figures(args: argparse.Namespace) -> dict[str, Any]:
         from reliability import threads
 
         return threads.run(args.minutes, name)
+    if args.command == "load":
+        from reliability import load
+
+        return load.run(args.minutes, name)
     if args.command == "soak":
         from reliability import soak
 

@@ -36,6 +36,7 @@ def text() -> str:
         _files(),
         _soak(),
         _threads(),
+        _load(),
         _kills(),
         _exits(),
         _versions(),
@@ -135,6 +136,36 @@ burst the process must be as it was: warning filters, threads of linear algebra,
 environment, umask, locale, signal handlers, numpy's options, number of threads. Findings: {run["findings"]}.
 
 {table(("call", "times"), rows)}"""
+
+
+def _load() -> str:
+    runs = lines("load")
+    if not runs:
+        return "## A served model\n\nNo figures are recorded yet (`python -m reliability load`).\n"
+    run = runs[-1]
+    rows = [
+        (kind, *(level[key] for key in ("clients", "requests", "per_second", "p50_ms", "p99_ms", "wrong")))
+        for kind, figures in run["models"].items()
+        for level in figures["levels"]
+    ]
+    memory = ", ".join(
+        f"{kind} {figures['memory']['middle']} to {figures['memory']['last']} MB "
+        f"({'flat' if figures['memory']['flat'] else 'not flat'})"
+        for kind, figures in run["models"].items()
+    )
+    workers = next(iter(run["models"].values()))["workers"]
+    return f"""\
+## A served model
+
+`python -m reliability load` starts `diffgbm serve` as a process with {workers} workers, and 1, 8 and 32 clients ask it at the
+same time over loopback. Each request asks for mean, two intervals and a probability of one row; one in ten must be
+refused. Every answer is compared with the text that the same request gets alone, and the server must stop with code 0.
+Findings: {run["findings"]}. Clients and server share {run["cores"]} cores with whatever else runs: at the start, the load
+average of the machine was {run["load_average"]}.
+
+{table(("model", "clients", "requests", "requests per second", "p50 (ms)", "p99 (ms)", "wrong answers"), rows)}
+Memory of the server in the second half of the requests of 32 clients: {memory}.
+"""
 
 
 def _kills() -> str:

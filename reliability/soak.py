@@ -37,10 +37,12 @@ class Resources(NamedTuple):
 
 def resources() -> Resources:
     """Measure this process (Linux)."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return Resources(
-        pages * os.sysconf("SC_PAGE_SIZE") / 1e6, len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd"))
-    )
+    return Resources(memory_of("self"), len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")))
+
+
+def memory_of(pid: int | str) -> float:
+    """Return the megabytes that a process holds (Linux)."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def slope(values: Array, blocks: int = BLOCKS) -> tuple[float, float]:
