@@ -157,11 +157,11 @@ def _load() -> str:
     return f"""\
 ## A served model
 
-`python -m reliability load` starts `diffgbm serve` as a process with {workers} workers, and 1, 8 and 32 clients ask it at the
-same time over loopback. Each request asks for mean, two intervals and a probability of one row; one in ten must be
-refused. Every answer is compared with the text that the same request gets alone, and the server must stop with code 0.
-Findings: {run["findings"]}. Clients and server share {run["cores"]} cores with whatever else runs: at the start, the load
-average of the machine was {run["load_average"]}.
+`python -m reliability load` starts `diffgbm serve` as a process with {workers} workers, and 1, 8 and 32 clients ask it
+at the same time over loopback. Each request asks for mean, two intervals and a probability of one row; one in ten must
+be refused. Every answer is compared with the text that the same request gets alone, and the server must stop with code
+0. Findings: {run["findings"]}. Clients and server share {run["cores"]} cores with whatever else runs: at the start, the
+load average of the machine was {run["load_average"]}.
 
 {table(("model", "clients", "requests", "requests per second", "p50 (ms)", "p99 (ms)", "wrong answers"), rows)}
 Memory of the server in the second half of the requests of 32 clients: {memory}.

@@ -34,6 +34,15 @@ def test_a_port_that_is_taken_is_refused_with_a_remedy():
         server.listen(Address("no.such.host.invalid"))
 
 
+def test_answers_are_sent_at_once():
+    """Otherwise each answer waits some 40 ms for an acknowledgement of its headers."""
+    with server.listen(Address(port=0)) as listening, socket.create_connection(listening.getsockname()):
+        connection, _ = listening.accept()
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        assert connection.proto == socket.IPPROTO_TCP
+        connection.close()
+
+
 def test_addresses_for_a_browser():
     listening = server.listen(Address(port=0))
     assert server.url_of(listening) == f"http://127.0.0.1:{listening.getsockname()[1]}"
