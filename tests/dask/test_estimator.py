@@ -14,6 +14,7 @@ import dask.dataframe as dd
 from diffgbm import DiffGBM, load
 from diffgbm.dask import DaskDiffGBM
 from tests.conftest import tiny, toy
+from tests.dask.tables import SMALL
 from tests.dask.test_lazy import CUTS, ROWS, cut, named
 from tests.dask.test_worker_group import kill_one
 
@@ -78,12 +79,42 @@ def test_limits_and_counts_are_refused_before_anything_is_computed(arguments):
         DaskDiffGBM(**arguments).fit(da.from_array(X, chunks=(20, 3)), da.from_array(y, chunks=20))
 
 
-@pytest.mark.parametrize("argument", ["groups", "time"])
-def test_groups_and_time_are_refused_with_a_remedy(argument):
+def test_time_is_refused_with_a_remedy():
     X, y = toy()
     lazy = da.from_array(X, chunks=60), da.from_array(y, chunks=60)
-    with pytest.raises(ValueError, match=f"DaskDiffGBM divides rows by a hash.*takes no {argument}. Use DiffGBM"):
-        DaskDiffGBM().fit(*lazy, **{argument: lazy[1]})
+    with pytest.raises(ValueError, match=r"DaskDiffGBM divides rows by a hash.*takes no time. Use DiffGBM"):
+        DaskDiffGBM().fit(*lazy, time=lazy[1])
+
+
+def entities(count, rows):
+    """Rows of entities, each in all partitions, with an effect that no feature explains; one tells them apart."""
+    rng = np.random.default_rng(0)
+    entity = np.tile(np.arange(count), rows)
+    mark, effect = rng.normal(size=(2, count))
+    X = pd.DataFrame({"mark": mark[entity], "x": rng.normal(size=count * rows), "who": [f"e{i}" for i in entity]})
+    return X, X["x"] + effect[entity] + 0.1 * rng.normal(size=len(X))
+
+
+def test_groups_stay_whole_in_all_partitions(client):
+    X, y = entities(150, 8)
+    lazy, response = dd.from_pandas(X, npartitions=3), dd.from_pandas(y, npartitions=3)
+    settings = {**SMALL, "extra_residualizer_params": {"n_estimators": 60, "min_child_samples": 3}}
+    with_groups = DaskDiffGBM.flow(**settings).fit(lazy, response, groups="who")
+    assert with_groups.feature_names_in_.tolist() == ["mark", "x"]
+    # the first-stage model cannot remember the effect of an entity that it has not seen: residuals have it
+    without = DaskDiffGBM.flow(**settings).fit(lazy.drop(columns="who"), response)
+    widths = [model.to_local().predict_std(X.drop(columns="who")).mean() for model in (with_groups, without)]
+    assert widths[0] > 1.2 * widths[1]
+    kept = with_groups.predict(lazy).compute()  # the column may stay in the frame
+    np.testing.assert_array_equal(kept, with_groups.predict(lazy.drop(columns="who")).compute())
+    with pytest.raises(ValueError, match=r"at least 100 groups with eval_percent=0.1; got 99"):
+        DaskDiffGBM.flow(early_stopping_rounds=5).fit(
+            lazy, response, groups=lazy["who"].map(_few, meta=("who", "object"))
+        )
+
+
+def _few(name):
+    return "e0" if int(name[1:]) > 98 else name
 
 
 def test_predictions_survive_a_worker_that_dies(client, flow_model):

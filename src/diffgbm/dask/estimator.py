@@ -83,23 +83,26 @@ class DaskDiffGBM(RegressorMixin, DiffGBMArguments):
             The cluster; by default the current client.
         workers : sequence of str, optional
             Addresses of the workers to train on; by default all of them.
-        groups, time : None
-            Refused: rows are divided by a hash of their position, wherever they are. Use ``DiffGBM``.
+        groups : dask array or series of shape (n,), or str, optional
+            What each row belongs to, in the same partitions as ``X``, or the name of a column of ``X``, which is no
+            feature then. No split divides a group, wherever its rows are. There must be enough groups that a hash
+            divides them: ten for each fold, and ten that are held out for early stopping (100 by default).
+        time : None
+            Refused: no split by a hash keeps to the order of time. Use ``DiffGBM``.
 
         Returns
         -------
         DaskDiffGBM
             The fitted estimator.
         """
-        for name, value in (("groups", groups), ("time", time)):
-            if value is not None:
-                raise ValueError(
-                    f"{type(self).__name__} divides rows by a hash of their position, and takes no {name}. Use "
-                    "DiffGBM or AutoDiffGBM on one machine, which read tables larger than memory with "
-                    f"diffgbm.from_parquet, or fit to a sample of whole {'groups' if name == 'groups' else 'periods'}."
-                )
+        if time is not None:
+            raise ValueError(
+                f"{type(self).__name__} divides rows by a hash, which knows no past and no future, and takes no time. "
+                "Use DiffGBM or AutoDiffGBM on one machine, which read tables larger than memory with "
+                "diffgbm.from_parquet, or fit to a sample of whole periods."
+            )
         params = self.get_params(deep=False)
-        model = fit_on_cluster(params, X, y, cat_idx, sample_weight, client, workers, type(self).__name__)
+        model = fit_on_cluster(params, X, y, cat_idx, sample_weight, client, workers, type(self).__name__, groups)
         return self._with_model(model)
 
     def _with_model(self, model: FittedModel) -> DaskDiffGBM:

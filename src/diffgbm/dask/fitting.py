@@ -14,6 +14,7 @@ from diffgbm._util.optional import need
 from diffgbm._util.types import Array
 from diffgbm.dask.boosting import held_out_rows, noise_table, noisy_part, sampled_noisy, train_noise
 from diffgbm.dask.first_stage import PartitionedTable, check_plan
+from diffgbm.dask.groups import GROUPS_PER_PART, check_count_of_groups, split_off
 from diffgbm.dask.network import LEARNERS, TIME_OUT
 from diffgbm.dask.partitions import aligned, check_collection, pieces
 from diffgbm.dask.reading import encode, facts_of, whole_table
@@ -47,9 +48,11 @@ def fit_on_cluster(
     client: Any,
     workers: Sequence[str] | None,
     owner: str,
+    groups: Any = None,
 ) -> FittedModel:
     """Fit everything; ``params`` are the estimator's arguments, ``owner`` its name for messages."""
     check_collection(X, "X", owner)
+    X, labels, group_column = split_off(X, groups, owner)
     columns = [pieces(X), aligned(X, y, "y", owner)]
     columns.append(
         [None] * len(columns[0]) if sample_weight is None else aligned(X, sample_weight, "sample_weight", owner)
@@ -68,24 +71,31 @@ def fit_on_cluster(
     client = the_client(client)
     threads = workers_of(client, workers)
     delayed = need("dask").delayed
-    read = [delayed(facts_of)(*row, i, cat_idx, owner) for i, row in enumerate(zip(*columns, strict=True))]
+    labels = [None] * len(columns[0]) if labels is None else labels
+    read = [delayed(facts_of)(*row, i, cat_idx, owner, labels[i]) for i, row in enumerate(zip(*columns, strict=True))]
     # nothing is kept on the workers yet, so that Dask itself recovers from a lost worker
     facts = client.gather(client.compute(read, workers=list(threads), allow_other_workers=True))
     features, response = whole_table(facts, owner)
+    features = features if group_column is None else replace(features, ignored=(group_column,))
     check_constraints(params, features.n_features, features.categorical)
     filled = [i for i, f in enumerate(facts) if f.counted]
     if len(filled) == 1:
-        return _fit_alone(params, [column[filled[0]] for column in columns], cat_idx, client, threads)
+        alone = [column[filled[0]] for column in (*columns, labels)]
+        model = _fit_alone(params, alone, cat_idx, client, threads)
+        return model if group_column is None else replace(model, features=features)
     _check_levels(features, sum(f.counted for f in facts), owner)
     plan = plan_first_stage(params["residualize"], params["first_stage_features"], params["extra_residualizer_params"])
     _check_options(params, plan, owner)
+    n_groups = None
+    if groups is not None:
+        n_groups = check_count_of_groups([f.groups for f in facts if f.groups is not None], params, owner)
     worker_group = WorkerGroup.of(client, [facts[i].counted for i in filled], threads)
     starts = np.cumsum([0, *(f.n_rows for f in facts)])
     for at, i in zip(worker_group.assigned, filled, strict=True):
-        part = delayed(encode)(*(c[i] for c in columns), i, int(starts[i]), features, response, owner)
+        part = delayed(encode)(*(c[i] for c in columns), i, int(starts[i]), features, response, owner, labels[i])
         # a preference only: the user's own tasks must not be bound to a worker that may die
         worker_group.made.append(client.compute(part, workers=[at], allow_other_workers=True))
-    return _fit_together(params, worker_group, [facts[i].counted for i in filled], features, response, plan)
+    return _fit_together(params, worker_group, [facts[i].counted for i in filled], features, response, plan, n_groups)
 
 
 def _fit_together(
@@ -95,6 +105,7 @@ def _fit_together(
     features: FeatureTable,
     response: ResponseTable,
     plan: Plan,
+    n_groups: int | None,
 ) -> FittedModel:
     """Train on the partitions that the worker group has been asked to encode, of ``rows`` rows each."""
     seeds = np.random.SeedSequence(params["seed"]).spawn(5)
@@ -111,13 +122,14 @@ def _fit_together(
     )
     try:
         worker_group.wait(table.parts)
-        table = _with_keys(table, params["repeats"], features.n_features)
+        if n_groups is None:  # groups decide which rows belong together
+            table = _with_keys(table, params["repeats"], features.n_features)
         first_stage, stage_values = fit_first_stage(table, plan)
         noise_tables = table.apply(noise_table, table.parts, stage_values, categorical=features.categorical)
         # a release may overtake the tasks that need what is released
         worker_group.wait(noise_tables)
         worker_group.keep_only(table.parts, noise_tables)
-        recipe, boosters = _noise_model(table, noise_tables, params, seeds[1:])
+        recipe, boosters = _noise_model(table, noise_tables, params, seeds[1:], n_groups)
     finally:
         worker_group.keep_only()
     mix, engine, n_jobs = params["bag_mix"], params["engine"], params["n_jobs"]
@@ -156,10 +168,10 @@ def _fit_alone(
 
 
 def _fit_in_memory(
-    params: dict[str, Any], X: Any, y: Any, weights: Any, cat_idx: Sequence[int] | None, threads: int
+    params: dict[str, Any], X: Any, y: Any, weights: Any, groups: Any, cat_idx: Sequence[int] | None, threads: int
 ) -> tuple[FittedModel, list[str]]:
     with kept_warnings() as messages:
-        fitted = DiffGBM(**{**params, "n_jobs": threads, "verbose": 0}).fit(X, y, cat_idx, weights)
+        fitted = DiffGBM(**{**params, "n_jobs": threads, "verbose": 0}).fit(X, y, cat_idx, weights, groups)
     return fitted.model_, messages
 
 
@@ -193,13 +205,16 @@ def _noise_model(
     noise_tables: list[Future],
     params: Mapping[str, Any],
     seeds: Sequence[np.random.SeedSequence],
+    n_groups: int | None,
 ) -> tuple[Recipe, tuple[StoredBooster, ...]]:
     """Train the noise model; ``seeds`` are those of the split, the two draws of noise and LightGBM."""
     recipe = resolve(params)
     if params["sde_initialize_from_data"]:
         recipe = recipe.fitted_to(np.concatenate(table.gather(table.apply(_farthest, noise_tables))))
     patience = params["early_stopping_rounds"]
-    share = min(params["eval_percent"], VALIDATION_LIMIT / table.n_rows) if patience else 0.0
+    enough = VALIDATION_LIMIT / table.n_rows
+    enough = enough if n_groups is None else max(enough, GROUPS_PER_PART / n_groups)
+    share = min(params["eval_percent"], enough) if patience else 0.0
     key = int(seeds[0].generate_state(1, np.uint64)[0])
     numbers = range(len(noise_tables))
     held_out = table.apply(held_out_rows, noise_tables, table.parts, share=share, hash_key=key)

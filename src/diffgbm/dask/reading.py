@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from diffgbm._util.types import Array, Booleans, Integers
+from diffgbm.dask.groups import counted, group_keys
 from diffgbm.data.dates import PARTS, Dates
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.kinds import NO_VALUES, Category, Column, Number
@@ -32,6 +33,8 @@ class Facts:
         Of the response.
     summary : ResponseSummary or None
         Of the responses of positive weight.
+    groups : ndarray or None
+        Keys of the groups of rows of positive weight, if there are any: at most some hundreds.
     """
 
     n_rows: int
@@ -40,6 +43,7 @@ class Facts:
     names: tuple[str, ...] | None = None
     is_1d: bool = True
     summary: ResponseSummary | None = None
+    groups: Integers | None = None
 
 
 @dataclass(frozen=True)
@@ -72,8 +76,14 @@ class Part:
         return self.positions if self.keys is None else self.keys
 
 
-def facts_of(X: Any, y: Any, weights: Any, number: int, cat_idx: Sequence[int] | None, owner: str) -> Facts:
+def facts_of(
+    X: Any, y: Any, weights: Any, number: int, cat_idx: Sequence[int] | None, owner: str, groups: Any = None
+) -> Facts:
     """Return the facts of partition ``number``."""
+    if groups is not None and len(groups) != len(X):
+        raise ValueError(
+            f"Partition {number}: X has {len(X)} rows, groups {len(groups)}; the partitions of X and groups must match."
+        )
     if len(X) != len(y) or (weights is not None and len(weights) != len(X)):
         sizes = f"X has {len(X)} rows, y {len(y)}" + ("" if weights is None else f", sample_weight {len(weights)}")
         raise ValueError(f"Partition {number}: {sizes}; the partitions of X, y and sample_weight must match.")
@@ -83,11 +93,12 @@ def facts_of(X: Any, y: Any, weights: Any, number: int, cat_idx: Sequence[int] |
         features, _ = FeatureTable.learn(X, cat_idx, owner)
         names, values = read_response(y)
         kept, w = _positive(weights, values)
+        keys = None if groups is None else counted(group_keys(groups)[kept])
     matrix = values.reshape(len(values), -1)[kept]
     if len(matrix) == 0:
-        return Facts(len(X), 0, features, names, values.ndim == 1)
+        return Facts(len(X), 0, features, names, values.ndim == 1, groups=keys)
     summary = ResponseSummary.of(matrix, w)
-    return Facts(len(X), len(matrix), features, names, values.ndim == 1, summary)
+    return Facts(len(X), len(matrix), features, names, values.ndim == 1, summary, keys)
 
 
 def encode(
@@ -99,13 +110,15 @@ def encode(
     features: FeatureTable,
     response: ResponseTable,
     owner: str,
+    groups: Any = None,
 ) -> Part:
     """Encode a partition that begins at ``first_row`` of the table."""
     with _in_partition(number):
         matrix = features.encode(X, owner)
         values = read_response(y)[1].reshape(len(X), -1)
         kept, w = _positive(weights, values)
-    return Part(matrix[kept], response.standardise(values)[kept], w, first_row + np.arange(len(X))[kept])
+        keys = None if groups is None else group_keys(groups)[kept]
+    return Part(matrix[kept], response.standardise(values)[kept], w, first_row + np.arange(len(X))[kept], keys)
 
 
 def whole_table(facts: Sequence[Facts], owner: str) -> tuple[FeatureTable, ResponseTable]:
