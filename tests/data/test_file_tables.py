@@ -9,7 +9,8 @@ import pytest
 from diffgbm._util.errors import DiffGBMWarning
 from diffgbm.data import columns, file_tables
 from diffgbm.data.features import FeatureTable
-from diffgbm.data.file_format import ReadingOptions
+from diffgbm.data.file_format import ColumnReading, FileFormat, ReadingOptions, TableReading
+from diffgbm.data.file_tables import table_blocks
 from diffgbm.data.table_files import TableFileError
 from tests.data.conftest import written
 
@@ -244,3 +245,27 @@ def test_a_target_without_any_number(tmp_path):
     path = text_file(tmp_path, "a,y\n" + "1,red\n2,blue\n" * 5)
     with pytest.raises(TableFileError, match=r"column 'y' must hold numbers, and most .*: line 2 has 'red'"):
         file_tables.training_table(path, ["y"], [])
+
+
+def test_truth_values_of_a_model_of_python_are_spelled_in_a_text_file(tmp_path):
+    features = FeatureTable.plain(("flag", "size"), [None, None])
+    path = tmp_path / "t.csv"
+    path.write_text("flag,size\nTrue,1\nfalse,2\n,3\n")
+    [(X, _)] = table_blocks(features, path, 10)
+    assert X.column("flag").to_pylist() == [1.0, 0.0, None]
+    # one of them among numbers is no number, and a model of a file knows how its numbers are written
+    path.write_text("flag,size\nTrue,1\n3,2\n")
+    with pytest.raises(TableFileError, match="'flag' must hold numbers: line 2 has 'True'"):
+        list(table_blocks(features, path, 10))
+    path.write_text("flag,size\nTrue,1\n")
+    trained = TableReading(FileFormat("csv"), (ColumnReading("flag", "number"), ColumnReading("size", "number")))
+    with pytest.raises(TableFileError, match="'flag' must hold numbers"):
+        list(table_blocks(features, path, 10, reading=trained))
+
+
+def test_a_later_block_that_is_neither_true_nor_false(tmp_path):
+    features = FeatureTable.plain(("flag",), [None])
+    path = tmp_path / "t.csv"
+    path.write_text("flag\n" + "True\n" * 250_000 + "maybe\n" * 100_000)
+    with pytest.raises(TableFileError, match=r"'flag' must hold true or false.*'maybe'"):
+        list(table_blocks(features, path, 50_000))

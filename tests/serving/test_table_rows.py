@@ -41,7 +41,7 @@ def test_values_in_json(value, found):
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_row_of_a_file_predicts_as_the_file_does(ending, tmp_path):
     X = everything()
-    X = X if ending == "parquet" else X[["size", "rooms", "town", "floor", "built"]]
+    X = X if ending == "parquet" else X[["size", "rooms", "garden", "town", "floor", "built"]]
     model = fitted(X)
     features = model.fitted_models()[0].features
     path = tmp_path / f"rows.{ending}"

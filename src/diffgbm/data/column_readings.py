@@ -7,7 +7,7 @@ training and in every later file.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -230,7 +230,24 @@ def read_column(column: Any, reading: ColumnReading, extra: Sequence[str] = ()) 
     return values, Unread(reading.name, tuple(rows), tuple(present[row].as_py() for row in rows), count)
 
 
-_READERS = {
+def are_truths(column: Any, extra: Sequence[str] = ()) -> bool:
+    """Whether a column of text holds nothing but true, false and missing values."""
+    if not need("pyarrow").types.is_string(column.type):
+        return False
+    present = set(without_marks(trimmed(column), extra).unique().to_pylist()) - {None}
+    return bool(present) and {value.lower() for value in present} <= {"true", "false"}
+
+
+def _truths(text: Any, reading: ColumnReading) -> Any:
+    """Return true as 1 and false as 0; other text is null."""
+    compute = need("pyarrow.compute")
+    small = compute.utf8_lower(text)
+    known = compute.is_in(small, need("pyarrow").array(["true", "false"]))
+    return compute.if_else(known, compute.equal(small, "true").cast("float64"), None)
+
+
+_READERS: dict[str, Callable[[Any, ColumnReading], Any]] = {
+    "truth": _truths,
     "number": lambda text, reading: number_text.parsed(
         text, NumberStyle(reading.decimal, reading.thousands, reading.unit)
     ),

@@ -17,6 +17,7 @@ from diffgbm._util.types import Array
 from diffgbm.data.column_readings import (
     EMPTY,
     Unread,
+    are_truths,
     disagreement,
     find_readings,
     index_reason,
@@ -193,7 +194,12 @@ def _report(
     pairs = list(zip(unread.rows, unread.values, strict=True))[:MOST_SHOWN]
     where = ", ".join(f"{name_of_row(path, file, before + row)} has {value[:40]!r}" for row, value in pairs)
     where += f", and {unread.count - len(pairs):,} more" if unread.count > len(pairs) else ""
-    wanted = {"number": "numbers", "date": f"dates ({reading.dates})", "time": "times of day"}[reading.kind]
+    wanted = {
+        "number": "numbers",
+        "truth": "true or false",
+        "date": f"dates ({reading.dates})",
+        "time": "times of day",
+    }[reading.kind]
     wanted += f" with the unit {reading.unit!r}" if reading.unit else ""
     if reading.decimal != ".":
         wanted += f" with the decimal mark {reading.decimal!r}"
@@ -303,6 +309,9 @@ def _readings(
     for name in kinds:
         known = None if trained is None else trained.of(name)
         if known is None or known.kind == "typed":
+            # numbers of a table of Python may have been truth values, which a text file spells
+            if kinds[name] == "number" and are_truths(columns[name], options.missing):
+                here[name] = replace(here[name], kind="truth")
             continue
         if (problem := disagreement(known, columns[name], file, options)) is not None:
             raise TableFileError(f"{path}: column {name!r} {problem}.")

@@ -99,7 +99,8 @@ class Service:
         return {"status": "ok", "model": self.name, "kind": type(self.model).__name__, "targets": self.targets}
 
     def warm_up(self) -> None:
-        """Predict a row without values: kernels are compiled and tables prepared before the first request."""
+        """Prepare the model, and predict a row without values, so that the first request does not wait."""
+        self.model.warm_up()
         with kept_warnings():
             X = self.reader.table([dict.fromkeys(self.reader.names)])
             answer(self.model, X, DEFAULT)
