@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "bag-mix": "benchmarks.bag_mix",
     "chunks": "benchmarks.chunks",
     "cluster": "benchmarks.cluster",
+    "early-stopping": "benchmarks.early_stopping",
     "engine": "benchmarks.engine_speed",
     "even-noise": "benchmarks.even_noise",
     "evaluate": "benchmarks.evaluate",

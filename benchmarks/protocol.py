@@ -13,9 +13,6 @@ REPEATS = "independent"
 """How fits of the protocol treat repeated rows. The paper's folds are random over rows, so that test rows repeat
 training rows; models that keep repeated rows together would be tuned for a harder task than the one that is scored."""
 
-NOISE_DESIGN = "independent"
-"""How the paper's rows draw the noise of the copies; arguments that were tuned before there was a choice lack it."""
-
 MASTER_SEED = 0
 N_FOLDS = 6
 TUNING_FOLD = 0

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.families.base import DIFFUSION_TRIALS, Family, Model
-from benchmarks.protocol import NOISE_DESIGN, REPEATS, Seeds
+from benchmarks.protocol import REPEATS, Seeds
 from diffgbm import DiffGBM
 from diffgbm._util.types import Array
+from diffgbm.diffusion.recipe import OF_THE_PAPER
 from diffgbm.tuning.search_spaces import CORNERS, SPACES
 
 
@@ -23,7 +24,8 @@ class DiffGBMRow:
     estimator: DiffGBM = field(init=False)
 
     def __post_init__(self) -> None:
-        params = {"noise_design": NOISE_DESIGN, **self.params}
+        # arguments that were tuned before there was a choice lack it
+        params = {**OF_THE_PAPER, **self.params}
         self.estimator = DiffGBM(**params, seed=self.seeds.model, n_jobs=self.n_jobs, repeats=REPEATS)
 
     def fit(self, X: Array, y: Array) -> DiffGBMRow:

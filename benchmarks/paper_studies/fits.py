@@ -18,9 +18,9 @@ from benchmarks.families import FAMILIES
 from benchmarks.layout import PROTOCOL, Layout
 from benchmarks.paper_studies.measures import cell_of
 from benchmarks.paper_studies.schema import Arm, Model, Study
-from benchmarks.protocol import NOISE_DESIGN, REPEATS, Fold, Seeds, seeds
+from benchmarks.protocol import REPEATS, Fold, Seeds, seeds
 from diffgbm import DiffGBM
-from diffgbm.diffusion.recipe import NAMED
+from diffgbm.diffusion.recipe import NAMED, OF_THE_PAPER
 
 SAMPLER = ("sampler_method", "n_steps", "pf_ode", "velocity_stochasticity", "velocity_stochasticity_schedule")
 """Arguments that do not affect a fit."""
@@ -48,8 +48,8 @@ def params_of(study: Study, model: Model, surface: Mapping[str, Any] | None) -> 
     """Return a model's arguments, by increasing precedence: recipe, base, tuned, model, fixed."""
     if model.recipe is None:
         return dict(model.params)
-    # the paper's rows know one design of the noise, which is no setting of a study
-    named = {name: value for name, value in NAMED[model.recipe].items() if name != "noise_design"}
+    # the paper's rows know one noise and one way to stop, which are no settings of a study
+    named = {name: value for name, value in NAMED[model.recipe].items() if name not in OF_THE_PAPER}
     return {**named, **study.base, **(surface or {}), **model.params, **study.fixed}
 
 
@@ -130,9 +130,7 @@ class Bench:
     def _build(self, model: Model, params: Mapping[str, Any]) -> Any:
         if model.family is not None:
             return FAMILIES[model.family].build(params, self.streams, self.threads)
-        return DiffGBM(
-            **{"noise_design": NOISE_DESIGN, **params}, seed=self.streams.model, n_jobs=self.threads, repeats=REPEATS
-        )
+        return DiffGBM(**{**OF_THE_PAPER, **params}, seed=self.streams.model, n_jobs=self.threads, repeats=REPEATS)
 
     def measure(self, fitted: Fitted, sampler: Mapping[str, Any], n_samples: int) -> dict[str, float]:
         """Sample and score one arm, in the units of the response."""

@@ -25,7 +25,7 @@ from tests.conftest import tiny, toy
 
 
 def test_what_the_arguments_accept():
-    assert subtracted_names() == ("off", "mean", "mean_scale", "stack", "gp")
+    assert subtracted_names() == ("off", "mean", "mean_scale", "mean_shrunk_scale", "stack", "gp")
     assert feature_names() == ("mean", "stack", "gp", "cdf")
     assert stacked_names() == ("mean", "stack", "gp")
 

@@ -31,6 +31,7 @@ from diffgbm.fitting.constraints import check_constraints
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.noise_design import copies
 from diffgbm.fitting.noise_table import NoiseTable
+from diffgbm.fitting.stopping import held_out_share
 from diffgbm.fitting.training import check_arguments, lightgbm_params, seed_integer
 
 VALIDATION_LIMIT = 100_000
@@ -214,7 +215,7 @@ def _noise_model(
     patience = params["early_stopping_rounds"]
     enough = VALIDATION_LIMIT / table.n_rows
     enough = enough if n_groups is None else max(enough, GROUPS_PER_PART / n_groups)
-    share = min(params["eval_percent"], enough) if patience else 0.0
+    share = min(held_out_share(params["eval_percent"]), enough) if patience else 0.0
     key = int(seeds[0].generate_state(1, np.uint64)[0])
     numbers = range(len(noise_tables))
     held_out = table.apply(held_out_rows, noise_tables, table.parts, share=share, hash_key=key)

@@ -49,6 +49,9 @@ RESIDUALIZER_C: dict[str, Any] = {
 }
 """The paper's residualizer variants A (the default) and C (its choice for score+ and flow)."""
 
+OF_THE_PAPER: dict[str, Any] = {"noise_design": "independent", "eval_percent": 0.1}
+"""How the paper's rows draw noise, and the share of rows that decides when they stop."""
+
 NAMED: dict[str, dict[str, Any]] = {
     "published": {
         "training_objective": "score",
@@ -60,7 +63,7 @@ NAMED: dict[str, dict[str, Any]] = {
         "sampler_method": "euler",
         "n_steps": 50,
         "pf_ode": False,
-        "noise_design": "independent",
+        **OF_THE_PAPER,
     },
     "score_plus": {
         "training_objective": "score",
@@ -73,7 +76,7 @@ NAMED: dict[str, dict[str, Any]] = {
         "sampler_method": "heun",
         "n_steps": 25,
         "pf_ode": True,
-        "noise_design": "independent",
+        **OF_THE_PAPER,
     },
     "flow": {
         "training_objective": "flow_matching",
@@ -83,7 +86,7 @@ NAMED: dict[str, dict[str, Any]] = {
         "extra_residualizer_params": RESIDUALIZER_C,
         "sampler_method": "heun",
         "n_steps": 5,
-        "noise_design": "independent",
+        **OF_THE_PAPER,
     },
     "edm": {
         "training_objective": "score",
@@ -96,6 +99,7 @@ NAMED: dict[str, dict[str, Any]] = {
         "n_steps": 50,
         "pf_ode": False,
         "noise_design": "even",
+        "eval_percent": "auto",
     },
 }
 """The paper's rows Treeffuser-published, score+ and FM, and the estimator's defaults, as arguments of the estimator."""

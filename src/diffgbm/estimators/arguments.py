@@ -31,7 +31,7 @@ class DiffGBMArguments(BaseEstimator):
         n_repeats: int | str = 30,
         n_estimators: int = 3000,
         early_stopping_rounds: int | None = 50,
-        eval_percent: float = 0.1,
+        eval_percent: float | str = "auto",
         num_leaves: int = 31,
         max_depth: int = -1,
         learning_rate: float = 0.1,

@@ -77,8 +77,9 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
     n_estimators, early_stopping_rounds : int, default=3000 and 50
         Boosting rounds at most, and how many without improvement on the held-out rows end them
         (``None``: train on all rows, all rounds).
-    eval_percent : float, default=0.1
-        Share of the rows held out for early stopping.
+    eval_percent : float or "auto", default="auto"
+        Share of the rows held out for early stopping. ``"auto"`` holds out a tenth; a table of at most 2,000 rows, of
+        which a tenth is few, is cross-validated in five folds instead, and the model learns from all rows.
     num_leaves, max_depth, learning_rate, max_bin, subsample_for_bin, min_child_samples, subsample, subsample_freq
         LightGBM's, under their scikit-learn names.
     n_jobs : int, default=-1
@@ -110,7 +111,9 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
     log_sigma_p_mean, log_sigma_p_std : float, default=-1.2 and 1.2
         Mean and standard deviation of log noise or log SNR under the normal time distributions.
     residualize : {subtracted}, regressor or list of regressors, default="mean"
-        Subtract a cross-fitted mean from the response first (and divide by a cross-fitted scale).
+        Subtract a cross-fitted mean from the response first (and divide by a cross-fitted scale). ``"mean_scale"`` is
+        the paper's scale; ``"mean_shrunk_scale"`` is that of small trees, which also see the mean's prediction, to a
+        power between 0 and 1 that held-out residuals choose.
     residualize_k_folds, residualize_repeats : int, default=5 and 1
         Folds of the cross-fitting, and how often it is repeated. The average of all models predicts better than the
         models a row was held out from. Two or more repetitions estimate by how much, and the residual scale is

@@ -37,6 +37,7 @@ from diffgbm.first_stage.cross_fitting import (
     with_values,
 )
 from diffgbm.first_stage.plan import Plan
+from diffgbm.first_stage.shrunk_scale import ShrunkScale, ShrunkScaleModel
 
 Memo = dict[int, Array]
 
@@ -156,7 +157,11 @@ class FittedFirstStage:
 
         features = [predict(predictor) for predictor in self.features]
         mean = np.zeros((len(X), len(self.centre))) if self.location is None else predict(self.location)
-        log_scale = None if self.log_scale is None else predict(self.log_scale)
+        log_scale = None
+        if isinstance(self.log_scale, ShrunkScale) and self.log_scale.location is self.location:
+            log_scale = self.log_scale.given(X, mean)
+        elif self.log_scale is not None:
+            log_scale = predict(self.log_scale)
         scaling = ResidualScaling(self.centre, self.residual_scale * self.shrink, self.scale_floor)
         return scaling.values(features, mean, log_scale)
 
@@ -204,7 +209,7 @@ def assemble(
     rows: TrainingRows,
     subtracted: CrossFitted | None,
     features: Sequence[CrossFitted],
-    scaled: FirstStage | None = None,
+    scaled: FirstStage | ShrunkScaleModel | None = None,
 ) -> tuple[FittedFirstStage, Columns]:
     """Put cross-fitted models together; return them with their out-of-fold values of the training rows.
 
@@ -216,7 +221,7 @@ def assemble(
         Its predictions are taken out of the response.
     features : sequence of CrossFitted
         Their predictions are columns for the noise model.
-    scaled : FirstStage, optional
+    scaled : FirstStage or ShrunkScaleModel, optional
         Fitted here to log |residual|; residuals are divided by the exponential of its predictions.
     """
     scaling, shrink = ResidualScaling.neutral(rows.n_responses), np.ones(rows.n_responses)
@@ -225,7 +230,12 @@ def assemble(
         residuals = rows.apply(np.subtract, rows.responses, subtracted.out_of_fold)
         if scaled is not None:
             least = LEAST_MAGNITUDE * residual_moments(rows, residuals).residual_scale
-            scale = rows.cross_fit(scaled, rows.apply(_log_magnitude, residuals, least=least))
+            targets = rows.apply(_log_magnitude, residuals, least=least)
+            if isinstance(scaled, ShrunkScaleModel):
+                assert isinstance(rows, Task)
+                scale = scaled.cross_fit(rows, subtracted, residuals, targets)
+            else:
+                scale = rows.cross_fit(scaled, targets)
             floor = LEAST_SCALE * np.median(np.exp(rows.sample(scale.out_of_fold)), axis=0)
             scaling = ResidualScaling(scaling.centre, scaling.residual_scale, floor)
             residuals = rows.apply(_divided, residuals, scale.out_of_fold, scaling=scaling)

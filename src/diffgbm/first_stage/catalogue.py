@@ -20,6 +20,8 @@ OFF = "off"
 """Name of no first-stage model."""
 SCALE = "_scale"
 """Suffix of a name whose model is fitted twice: to the response, and to log |residual|."""
+SHRUNK_SCALE = "_shrunk_scale"
+"""Suffix of a name whose model is fitted to the response, and small trees with a shrunken scale to log |residual|."""
 USUAL_STACK = (
     "lightgbm",
     "lightgbm_medium",
@@ -67,7 +69,7 @@ class Entry:
     public : bool
         Whether ``residualize`` and ``first_stage_features`` accept the name; the other names are for presets.
     scaled : bool
-        Whether ``residualize`` accepts the name with the suffix ``"_scale"``.
+        Whether ``residualize`` accepts the name with the suffixes ``"_scale"`` and ``"_shrunk_scale"``.
     few_columns : bool
         Whether it needs a table of few columns: ``AutoDiffGBM`` leaves it out otherwise.
     """
@@ -90,7 +92,7 @@ def subtracted_names() -> tuple[str, ...]:
     names = [OFF]
     for name, entry in CATALOGUE.items():
         if entry.public and entry.predicts_response:
-            names += [name, name + SCALE] if entry.scaled else [name]
+            names += [name, name + SCALE, name + SHRUNK_SCALE] if entry.scaled else [name]
     return tuple(names)
 
 

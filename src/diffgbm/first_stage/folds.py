@@ -16,6 +16,7 @@ from diffgbm.first_stage.cross_fitting import Predictor
 from diffgbm.first_stage.leaf_forest import LeafForest
 from diffgbm.first_stage.lightgbm_mean import BoosterAverage, SingleFold
 from diffgbm.first_stage.regressors import RegressorAverage
+from diffgbm.first_stage.shrunk_scale import ShrunkScale
 from diffgbm.first_stage.stack import Weighted
 
 
@@ -25,6 +26,8 @@ def n_folds(predictor: Predictor | None) -> int:
         return len(predictor.models[0])
     if isinstance(predictor, Weighted):
         return max(map(n_folds, predictor.members))
+    if isinstance(predictor, ShrunkScale):
+        return max(n_folds(predictor.model), n_folds(predictor.location))
     return 1
 
 
@@ -39,6 +42,9 @@ def fold(predictor: Predictor, k: int, count: int) -> Predictor:
         return replace(predictor, models=tuple((folds[k % len(folds)],) for folds in predictor.models))
     if isinstance(predictor, Weighted):
         return replace(predictor, members=tuple(fold(member, k, count) for member in predictor.members))
+    if isinstance(predictor, ShrunkScale):
+        model, location = (fold(part, k, count) for part in (predictor.model, predictor.location))
+        return replace(predictor, model=model, location=location)
     if isinstance(predictor, LeafForest) and len(predictor.roots) >= count:
         return replace(predictor, roots=np.array_split(predictor.roots, count)[k])
     return predictor

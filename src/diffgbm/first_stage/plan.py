@@ -7,9 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from diffgbm._util.errors import known
-from diffgbm.first_stage.catalogue import OFF, SCALE, Size, build, feature_names, stacked_names, subtracted_names
+from diffgbm.first_stage.catalogue import (
+    OFF,
+    SCALE,
+    SHRUNK_SCALE,
+    Size,
+    build,
+    feature_names,
+    stacked_names,
+    subtracted_names,
+)
 from diffgbm.first_stage.cross_fitting import FirstStage
 from diffgbm.first_stage.regressors import AnyRegressor
+from diffgbm.first_stage.shrunk_scale import ShrunkScaleModel
 from diffgbm.first_stage.stack import Stack
 
 
@@ -21,14 +31,14 @@ class Plan:
     ----------
     subtracted : FirstStage or None
         Its prediction is taken out of the response.
-    scaled : FirstStage or None
+    scaled : FirstStage, ShrunkScaleModel or None
         Its prediction of log |residual| divides what is left.
     features : tuple of FirstStage
         Their predictions are columns for the noise model; the subtracted one may be among them.
     """
 
     subtracted: FirstStage | None
-    scaled: FirstStage | None
+    scaled: FirstStage | ShrunkScaleModel | None
     features: tuple[FirstStage, ...]
 
 
@@ -42,12 +52,13 @@ def plan_first_stage(residualize: Any, first_stage_features: Any, params: Mappin
         return named[name] if name in named else named.setdefault(name, build(name, size))
 
     subtracted: FirstStage | None = None
-    scaled: FirstStage | None = None
+    scaled: FirstStage | ShrunkScaleModel | None = None
     if not isinstance(residualize, str):
         subtracted = _model(residualize, "residualize", subtracted_names(), by_name)
     elif known("residualize", residualize, subtracted_names()) != OFF:
-        subtracted = by_name(residualize.removesuffix(SCALE))
-        scaled = subtracted if residualize.endswith(SCALE) else None
+        shrunk = residualize.endswith(SHRUNK_SCALE)
+        subtracted = by_name(residualize.removesuffix(SHRUNK_SCALE if shrunk else SCALE))
+        scaled = ShrunkScaleModel() if shrunk else subtracted if residualize.endswith(SCALE) else None
     # "mean" is the subtracted model, of any kind
     features = (
         subtracted

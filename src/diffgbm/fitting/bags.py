@@ -55,11 +55,13 @@ def train_bag(
     tick: Tick,
     stop: Callable[[], bool] | None = None,
     deadline: Deadline = NEVER,
+    folds: Sequence[Rows] = (),
 ) -> Bag:
     """Train one noise model; ``params`` are the estimator's arguments, ``seeds`` those of the two draws of noise.
 
     ``stop`` is asked after each round; once it returns true the model keeps the rounds that it has.
-    Before ``deadline``, when that happens, few rounds have a larger learning rate.
+    Before ``deadline``, when that happens, few rounds have a larger learning rate. ``folds`` of the rows to learn from
+    decide when to stop if no rows are held out.
     """
     train, held_out = split
     stopping = params["early_stopping_rounds"]
@@ -74,5 +76,6 @@ def train_bag(
         tick=tick,
         stop=stop,
         deadline=deadline,
+        folds=folds,
     )
     return Bag(tuple(boosters), held_out)

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgbm._util.deadline import NEVER, Deadline
+from diffgbm._util.types import Rows
 from diffgbm.data.blocks import BlockDataset
 from diffgbm.first_stage.pacing import pacing
 from diffgbm.fitting.constraints import noise_model_params
 from diffgbm.fitting.noisy_rows import NoisyRows, NoisyRowSequence
+from diffgbm.fitting.stopping import best_round
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,13 @@ def train_boosters(
     tick: Callable[[float | None], None],
     stop: Callable[[], bool] | None = None,
     deadline: Deadline = NEVER,
+    folds: Sequence[Rows] = (),
 ) -> list[lgb.Booster]:
     """Bin noisy rows and fit one booster for each response coordinate; ``categorical`` are columns of ``X``.
 
     The other parameters are those of ``boost``.
     """
+    n_rows = len(train.y)
     cats, params = categorical_columns(train, categorical), params_of(train, params)
     binned = bin_rows(train, params, cats)
     held_out = None if valid is None else bin_rows(valid, params, cats, reference=binned.data)
@@ -68,6 +72,8 @@ def train_boosters(
         tick=tick,
         stop=stop,
         deadline=deadline,
+        folds=folds,
+        n_rows=n_rows,
     )
 
 
@@ -81,6 +87,8 @@ def boost(
     tick: Callable[[float | None], None] = lambda loss: None,
     stop: Callable[[], bool] | None = None,
     deadline: Deadline = NEVER,
+    folds: Sequence[Rows] = (),
+    n_rows: int = 0,
 ) -> list[lgb.Booster]:
     """Fit one booster for each response coordinate; each sees the whole noisy response.
 
@@ -98,6 +106,10 @@ def boost(
         Asked after each round; once it returns true, a booster keeps the rounds that it has.
     deadline : Deadline
         When ``stop`` will return true: if there is time for few rounds only, their learning rate is larger.
+    folds : sequence of ndarray of int
+        Folds of the ``n_rows`` training rows that decide when to stop, if there are no others.
+    n_rows : int
+        Rows that the training rows are copies of.
     """
     boosters = []
     for j in range(len(train.labels)):
@@ -106,13 +118,17 @@ def boost(
             _ticker(tick, stop),
             *pacing(deadline.part(len(train.labels) - j), params),
         ]
-        valid_sets = []
-        if valid is not None:
+        valid_sets, rounds = [], n_estimators
+        if folds:
+            assert early_stopping_rounds is not None
+            rounds = best_round(train.data, folds, n_rows, params, n_estimators, early_stopping_rounds, callbacks[:1])
+            callbacks = []
+        elif valid is not None:
             valid.set_response(j)
             valid_sets = [valid.data]
             assert early_stopping_rounds is not None
             callbacks.append(lgb.early_stopping(early_stopping_rounds, verbose=False))
-        boosters.append(lgb.train(params, train.data, n_estimators, valid_sets=valid_sets, callbacks=callbacks))
+        boosters.append(lgb.train(params, train.data, rounds, valid_sets=valid_sets, callbacks=callbacks))
         tick(None)
     return boosters
 

@@ -14,7 +14,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "n_repeats": 30,
         "n_estimators": 3000,
         "early_stopping_rounds": 50,
-        "eval_percent": 0.1,
+        "eval_percent": "auto",
         "num_leaves": 31,
         "max_depth": -1,
         "learning_rate": 0.1,

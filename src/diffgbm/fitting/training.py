@@ -11,6 +11,7 @@ import numpy as np
 from diffgbm._util.errors import check_count, known
 from diffgbm._util.parallel import n_threads, one_blas_thread
 from diffgbm._util.progress import StatusLine
+from diffgbm._util.types import Rows
 from diffgbm.data.records import REPEATS
 from diffgbm.data.splits import Split, bag_splits
 from diffgbm.data.structure import Structure, check_groups
@@ -38,6 +39,7 @@ from diffgbm.fitting.noise_design import NOISE_DESIGNS, check_copies
 from diffgbm.fitting.noise_table import NoiseTable
 from diffgbm.fitting.out_of_bag import Training
 from diffgbm.fitting.outliers import fitted_without_outliers
+from diffgbm.fitting.stopping import AUTO, held_out_share, stopping_folds
 from diffgbm.fitting.training_table import TrainingTable, read_table
 from diffgbm.fitting.weak_fits import warn_of_few_rounds, warn_of_first_stage, warn_of_pile
 
@@ -104,8 +106,8 @@ def fit_table(
         noise_table = NoiseTable.of(table.X, table.y, table.weights, table.features.categorical, stage_values)
         if params["sde_initialize_from_data"]:
             recipe = recipe.fitted_to(with_values(noise_table.residuals))
-        splits = noise_splits(params, table, stage_values, seed_integer(seeds[1]))
-        bags = train_bags(params, noise_table, recipe, seeds[2:], threads, progress.tick, splits)
+        splits, folds = noise_splits(params, table, stage_values, seed_integer(seeds[1]))
+        bags = train_bags(params, noise_table, recipe, seeds[2:], threads, progress.tick, splits, folds)
     model = FittedModel(
         table.features,
         table.response,
@@ -207,21 +209,22 @@ def fitted_atoms(
 
 def noise_splits(
     params: Mapping[str, Any], table: TrainingTable, stage_values: FirstStageValues, seed: int
-) -> list[Split]:
-    """Return the rows that each bag learns from, and those it holds out.
+) -> tuple[list[Split], list[Rows]]:
+    """Return the rows that each bag learns from and holds out, and folds of the former that decide when to stop.
 
-    Rows without first-stage values are in neither part: by time, the first rows have no model of their past.
+    There are either rows that are held out, or folds. Rows without first-stage values are in no part: by time, the
+    first rows have no model of their past.
     """
-    parts = bag_splits(
-        len(table.X),
-        params["n_bags"],
-        params["eval_percent"],
-        seed,
-        params["early_stopping_rounds"] is not None,
-        table.X.size > ORDERED,
-        table.structure,
-    )
-    return known_splits(parts, stage_values)
+    stopping = params["early_stopping_rounds"] is not None
+    bags, share = params["n_bags"], params["eval_percent"]
+    if stopping:
+        known = stage_values.known(np.arange(len(table.X)))
+        folds = stopping_folds(len(known), bags, share, seed, table.structure.part(known))
+        if folds:
+            return [(known, known[:0])], folds
+    ordered = table.X.size > ORDERED
+    parts = bag_splits(len(table.X), bags, held_out_share(share), seed, stopping, ordered, table.structure)
+    return known_splits(parts, stage_values), []
 
 
 def known_splits(parts: Sequence[Split], stage_values: FirstStageValues) -> list[Split]:
@@ -248,8 +251,12 @@ def train_bags(
     threads: int,
     tick: Tick,
     parts: Sequence[Split],
+    folds: Sequence[Rows] = (),
 ) -> list[Bag]:
-    """Train one bag for each split; ``seeds`` are those of the two draws of noise and LightGBM."""
+    """Train one bag for each split; ``seeds`` are those of the two draws of noise and LightGBM.
+
+    ``folds`` of the rows to learn from decide when to stop if no rows are held out.
+    """
     # one bag uses the seeds themselves, several those spawned from them
     several = params["n_bags"] > 1
     per_bag = list(zip(*(seed.spawn(len(parts)) for seed in seeds), strict=True)) if several else [seeds]
@@ -262,6 +269,7 @@ def train_bags(
             lightgbm=lightgbm_params(params, seed_integer(seed[2]), threads),
             seeds=seed[:2],
             tick=tick,
+            folds=folds,
         )
         for part, seed in zip(parts, per_bag, strict=True)
     ]
@@ -311,6 +319,8 @@ def check_arguments(params: Mapping[str, Any]) -> None:
             check_count(name, params[name], low)
     for name in ("learning_rate", "subsample", "eval_percent"):
         value = params[name]
+        if name == "eval_percent" and isinstance(value, str) and value == AUTO:
+            continue
         most = np.inf if name == "learning_rate" else 1.0
         if not isinstance(value, (int, float, np.integer, np.floating)) or not 0.0 < value <= most:
             raise ValueError(f"{name} must be a number > 0{' and <= 1' if most == 1.0 else ''}; got {value!r}.")
@@ -323,7 +333,7 @@ def check_arguments(params: Mapping[str, Any]) -> None:
         check_count("seed", params["seed"], 0)
     if params["early_stopping_rounds"] is not None:
         check_count("early_stopping_rounds", params["early_stopping_rounds"], 1)
-        if params["eval_percent"] >= 1.0:
+        if held_out_share(params["eval_percent"]) >= 1.0:
             raise ValueError(f"eval_percent must leave rows to train on; got {params['eval_percent']!r}.")
     for name in ("extra_lightgbm_params", "extra_residualizer_params"):
         if params[name] is not None and not isinstance(params[name], Mapping):

@@ -12,6 +12,7 @@ from diffgbm.first_stage.gaussian_process import GaussianProcess, Kernel
 from diffgbm.first_stage.leaf_forest import LeafForest
 from diffgbm.first_stage.lightgbm_mean import BoosterAverage
 from diffgbm.first_stage.regressors import RegressorAverage
+from diffgbm.first_stage.shrunk_scale import ShrunkScale
 from diffgbm.first_stage.stack import Weighted
 from diffgbm.persistence.forests import read_forest, write_forest
 from diffgbm.persistence.scikit_learn import read_regressors, write_regressors
@@ -113,6 +114,24 @@ def read_weighted(stored: Stored, reader: Reader) -> Part:
     return Part(Weighted(tuple(member.value for member in members), weights), common_columns(members), d)
 
 
+def write_shrunk_scale(scale: ShrunkScale, writer: Writer) -> dict[str, Any]:
+    """Store a shrunken scale."""
+    numbers_of = {name: getattr(scale, name).tolist() for name in ("exponent", "centre")}
+    return {"model": writer.put(scale.model), "location": writer.put(scale.location), **numbers_of}
+
+
+def read_shrunk_scale(stored: Stored, reader: Reader) -> Part:
+    """Read a shrunken scale; its model takes the rows and the predictions of its location."""
+    model, location = (reader.part(stored[name], PREDICTORS) for name in ("model", "location"))
+    d = location.gives
+    exponent, centre = (numbers(stored, name, d) for name in ("exponent", "centre"))
+    if model.gives != d or not ((exponent >= 0.0) & (exponent <= 1.0)).all():
+        raise ValueError("a shrunken scale must have an exponent in [0, 1] for each response")
+    p = None if model.takes is None or d is None else model.takes - d
+    takes = common_columns([location, Part(None, p)])
+    return Part(ShrunkScale(model.value, location.value, exponent, centre), takes, d)
+
+
 def common_columns(parts: list[Part]) -> int | None:
     """Return the number of columns of the predictors' input; ``None`` if none of them knows it."""
     known = {part.takes for part in parts if part.takes is not None}
@@ -128,6 +147,7 @@ KINDS: dict[type, Kind] = {
     GaussianProcess: Kind("process", write_process, read_process),
     LeafForest: Kind("forest", write_forest, read_forest),
     Weighted: Kind("weighted", write_weighted, read_weighted),
+    ShrunkScale: Kind("shrunk_scale", write_shrunk_scale, read_shrunk_scale),
 }
 PREDICTORS = tuple(kind.name for stored, kind in KINDS.items() if stored is not DenseTable)
 """Names of the kinds that predict."""
