@@ -17,6 +17,7 @@ import numpy as np
 from diffgbm._util.types import Integers
 from diffgbm.dask.partitions import aligned, is_frame, pieces
 from diffgbm.data.numbers import column_values, is_missing
+from diffgbm.fitting.stopping import held_out_share
 
 MOST_COUNTED = 1000
 """Groups of a partition that are counted, at most: more of them are enough for any split."""
@@ -88,7 +89,7 @@ def check_count_of_groups(each: Sequence[Integers], params: Mapping[str, Any], o
     found = len(np.unique(np.concatenate(each)))
     needed = {"residualize_k_folds": GROUPS_PER_PART * params["residualize_k_folds"]}
     if params["early_stopping_rounds"] is not None:
-        needed["eval_percent"] = int(np.ceil(GROUPS_PER_PART / params["eval_percent"]))
+        needed["eval_percent"] = int(np.ceil(GROUPS_PER_PART / held_out_share(params["eval_percent"])))
     argument = max(needed, key=lambda name: needed[name])
     if found < needed[argument]:
         raise ValueError(
