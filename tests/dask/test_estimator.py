@@ -107,10 +107,9 @@ def test_groups_stay_whole_in_all_partitions(client):
     assert widths[0] > 1.2 * widths[1]
     kept = with_groups.predict(lazy).compute()  # the column may stay in the frame
     np.testing.assert_array_equal(kept, with_groups.predict(lazy.drop(columns="who")).compute())
+    few = lazy["who"].map(_few, meta=("who", "object"))
     with pytest.raises(ValueError, match=r"at least 100 groups with eval_percent=0.1; got 99"):
-        DaskDiffGBM.flow(early_stopping_rounds=5).fit(
-            lazy, response, groups=lazy["who"].map(_few, meta=("who", "object"))
-        )
+        DaskDiffGBM.flow(early_stopping_rounds=5).fit(lazy[["mark", "x"]], response, groups=few)
 
 
 def _few(name):
