@@ -16,20 +16,13 @@ from diffgbm.serving.explorer import Explorer
 from diffgbm.serving.pages import routes
 from diffgbm.serving.service import Service
 from diffgbm.serving.table_rows import read_rows
-from tests.browser.chromium import launched, missing
+from tests.browser.chromium import missing
 from tests.conftest import tiny, toy
 from tests.serving.models import everything, response
 
 SIZES = {"wide": {"width": 1180, "height": 900}, "phone": {"width": 390, "height": 800}}
 HOSTILE = "</option><script>document.title='hit'</script>"
 MARKUP = "<img src=x onerror=\"document.title='hit'\">"
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    """The system's Chromium."""
-    with launched() as browser:
-        yield browser
 
 
 def table(n: int = 300) -> pd.DataFrame:

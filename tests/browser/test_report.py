@@ -8,17 +8,9 @@ import pandas as pd
 import pytest
 
 import diffgbm
-from tests.browser.chromium import launched
 from tests.conftest import tiny
 
 SIZES = {"wide": {"width": 1100, "height": 900}, "phone": {"width": 375, "height": 800}}
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    """The system's Chromium."""
-    with launched() as browser:
-        yield browser
 
 
 def table(n: int = 150) -> pd.DataFrame:

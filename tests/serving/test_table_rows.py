@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from diffgbm.data.file_format import ReadingOptions
 from diffgbm.serving.rows import RowReader
 from diffgbm.serving.table_rows import MOST_ROWS, json_value, read_rows
 from tests.conftest import tiny, toy
@@ -70,3 +71,13 @@ def test_of_a_long_file_the_first_rows_are_read(tmp_path):
     model = tiny().fit(frame, y)
     pd.concat([frame] * 100).to_csv(tmp_path / "rows.csv", index=False)
     assert len(read_rows(tmp_path / "rows.csv", model.fitted_models()[0].features, [])) == MOST_ROWS
+
+
+def test_what_the_user_says_about_a_file_counts(tmp_path):
+    X, y = toy(120)
+    frame = pd.DataFrame({"a": X[:, 0].round(3), "b": X[:, 1]})
+    model = tiny().fit(frame, y)
+    frame.to_csv(tmp_path / "rows.csv", index=False, sep="!", na_rep="nix")
+    options = ReadingOptions(separator="!", missing=("nix",))
+    table = read_rows(tmp_path / "rows.csv", model.fitted_models()[0].features, [], options=options)
+    assert table.row(3) == {"a": frame["a"][3], "b": frame["b"][3]}

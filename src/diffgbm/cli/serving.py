@@ -11,7 +11,9 @@ from typing import Annotated
 from diffgbm._util.errors import check_count
 from diffgbm._util.optional import need
 from diffgbm.cli.output import hide_warnings, print_result
-from diffgbm.cli.parameters import Json, ModelFile, Quiet, Trust
+from diffgbm.cli.parameters import Json, ModelFile, Quiet, Trust, reads_tables
+from diffgbm.data.file_format import ReadingOptions
+from diffgbm.data.file_tables import FOUND
 from diffgbm.data.table_files import TableFileError
 from diffgbm.estimators.loading import load
 from diffgbm.serving import server
@@ -69,6 +71,7 @@ def serve(
         print("Stopped.")
 
 
+@reads_tables
 def explore(
     model: ModelFile,
     rows: Annotated[Path | None, typer.Argument(help="Table whose rows may be loaded into the page.")] = None,
@@ -81,6 +84,7 @@ def explore(
     trust: Trust = [],  # noqa: B006
     quiet: Quiet = False,
     as_json: Json = False,
+    options: ReadingOptions = FOUND,
 ) -> None:
     """Open a model as a page: features are sliders and menus, and the predictive distribution moves with them.
 
@@ -92,7 +96,7 @@ def explore(
     service = _service(model, trust, jobs, Limits())
     table = None
     if rows is not None:
-        table = read_rows(rows, service.reader.features, service.targets, service.model.file_reading_)
+        table = read_rows(rows, service.reader.features, service.targets, service.model.file_reading_, options)
     explorer = Explorer(service, str(model), table, tuple(trust))
     explorer.facts()
     listening = server.listen(address)

@@ -13,7 +13,7 @@ from typing import Any
 
 from diffgbm._util.optional import need
 from diffgbm.data.features import FeatureTable
-from diffgbm.data.file_format import TableReading
+from diffgbm.data.file_format import ReadingOptions, TableReading
 from diffgbm.data.file_tables import FOUND, table_blocks
 from diffgbm.data.table_files import column_names, file_format
 
@@ -52,14 +52,19 @@ class RowTable:
 
 
 def read_rows(
-    path: Path, features: FeatureTable, targets: Sequence[str], reading: TableReading | None = None
+    path: Path,
+    features: FeatureTable,
+    targets: Sequence[str],
+    reading: TableReading | None = None,
+    options: ReadingOptions = FOUND,
 ) -> RowTable:
     """Read the first rows of a table file, as ``diffgbm predict`` does, and the responses if it has them."""
     names = features.names or tuple(map(str, range(features.n_features)))
-    there = set(column_names(path, file_format(path, FOUND)))
+    there = set(column_names(path, file_format(path, options)))
     known = [target for target in targets if target in there]
     blocks: list[tuple[Any, Any]] = []
-    for block in table_blocks(replace(features, names=names), path, MOST_ROWS, targets=known, reading=reading):
+    named = replace(features, names=names)
+    for block in table_blocks(named, path, MOST_ROWS, targets=known, reading=reading, options=options):
         blocks.append(block)
         break  # a file may hold millions of rows
     X, observed = blocks[0]
