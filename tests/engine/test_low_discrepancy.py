@@ -8,19 +8,18 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import norm
 
-from diffgbm._util.kernels import kernel
-from diffgbm.engine import Draws, StepTable, make_engine
-from diffgbm.engine._low_discrepancy_kernels import low_discrepancy_buffers, sort_roughly
-from diffgbm.engine.low_discrepancy import LEVELS, low_discrepancy_noise, roughly_sorted
+from diffgbm._util.kernels import LANES, kernel
+from diffgbm.engine import Draws, StepTable, low_discrepancy, make_engine
+from diffgbm.engine._low_discrepancy_kernels import sort_lanes
+from diffgbm.engine.low_discrepancy import arranged_noise, low_discrepancy_noise, sorting_network
 from diffgbm.fitting.quadrature import normal_points
 
 from . import models
 
 
 @kernel
-def sort_compiled(states):
-    _, scratch, _, _, keys, other_keys, counts = low_discrepancy_buffers(len(states))
-    sort_roughly(states, keys, counts, scratch, other_keys)
+def sort_compiled(states, pairs):
+    sort_lanes(states, pairs)
 
 
 def even(n, **options):
@@ -68,20 +67,49 @@ def test_one_sample_and_no_steps():
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10**6), n=st.integers(1, 300), scale=st.sampled_from([1e-300, 1e-3, 1.0, 1e6]))
-def test_the_rough_order_is_the_order_to_16_bits(seed, n, scale):
-    states = np.random.default_rng(seed).standard_normal(n) * scale
-    got = roughly_sorted(states[None])[0]
-    np.testing.assert_array_equal(np.sort(got), np.sort(states))
-    width = np.ptp(states) / (LEVELS - 1)
-    assert np.all(np.diff(got) >= -1.0001 * width)
-    compiled = states.copy()
-    sort_compiled(compiled)
-    np.testing.assert_array_equal(compiled, got)
+@given(seed=st.integers(0, 10**6), n=st.integers(0, 300), scale=st.sampled_from([1e-300, 1e-3, 1.0, 1e6]))
+def test_a_network_sorts_all_lanes(seed, n, scale):
+    states = np.random.default_rng(seed).standard_normal((n, LANES)).round(1) * scale
+    compiled = states.ravel().copy()
+    sort_compiled(compiled, low_discrepancy_noise(n, 1).pairs)
+    np.testing.assert_array_equal(compiled.reshape(n, LANES), np.sort(states, axis=0))
 
 
-def test_equal_states_keep_their_order():
-    np.testing.assert_array_equal(roughly_sorted(np.full((1, 5), 3.0)), np.full((1, 5), 3.0))
+@pytest.mark.parametrize("n", range(1, 13))
+def test_the_network_sorts_all_zeros_and_ones(n):
+    """A network that sorts all sequences of zeros and ones sorts everything (Knuth's 0-1 principle)."""
+    values = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    for i, j in sorting_network(n):
+        values[:, [i, j]] = np.sort(values[:, [i, j]], axis=1)
+    assert np.all(np.diff(values, axis=1) >= 0)
+
+
+def test_no_number_is_lost_where_some_are_not_numbers():
+    states = np.random.default_rng(0).standard_normal((55, LANES))
+    states[::7] = np.nan
+    states[1, 2] = np.inf
+    compiled = states.ravel().copy()
+    sort_compiled(compiled, low_discrepancy_noise(55, 1).pairs)
+    np.testing.assert_array_equal(np.sort(compiled.reshape(55, LANES), axis=0), np.sort(states, axis=0))
+
+
+def test_the_lanes_of_python_and_of_the_compiler_are_equally_many():
+    assert low_discrepancy.LANES == LANES
+
+
+@pytest.mark.parametrize("n", [55, 144])
+def test_a_sample_whose_rank_stays_meets_all_levels(n):
+    """Its normals over the steps are a stratified sample too, so that what they add up to has the right variance."""
+    normals = low_discrepancy_noise(n, 50).normals
+    for of_rank in normals.T[n // 5 : -n // 5]:
+        level = np.sort(norm.cdf(of_rank))
+        assert np.abs(level - (np.arange(50) + 0.5) / 50).max() < 0.06
+
+
+def test_bags_meet_different_noise():
+    normals = [arranged_noise(even(89 * 4), bag, 4, 20).normals for bag in range(4)]
+    assert all(part.shape == (20, 89) for part in normals)
+    assert len({part.tobytes() for part in normals}) == 4
 
 
 @pytest.mark.parametrize("corrector", [0.0, 0.5])
@@ -99,15 +127,22 @@ def test_both_engines_agree(n, noise, corrector):
 @pytest.mark.parametrize("kind", ["collapse", "lightgbm"])
 def test_bags_take_turns(kind):
     groups = [[models.booster(1, 1, seed)] for seed in (1, 2)]
-    steps = models.step_table(1)
+    steps = models.step_table(1, noise=0.0)
     X = models.rows(4, 1)
     whole = make_engine(groups, kind, "mixture").prepare(steps)(X, even(60))
-    # each bag carries its own points of the start with an arrangement of its own size
+    # each bag carries its own points of the start
     for b, group in enumerate(groups):
         start = normal_points(60, 1)[b::2]
         own = Draws(30, key=0, start=start, shared=True, low_discrepancy=True)
         part = make_engine([group], kind).prepare(steps)(X, own)
         np.testing.assert_allclose(whole[:, b::2], part, rtol=0, atol=1e-9)
+
+
+def test_both_engines_give_bags_the_same_noise():
+    groups, X = [[models.booster(1, 1, seed)] for seed in (1, 2, 3)], models.rows(20, 1)
+    steps = models.step_table(1, noise=0.3)
+    fast, slow = (make_engine(groups, kind, "mixture").prepare(steps)(X, even(60)) for kind in ("collapse", "lightgbm"))
+    np.testing.assert_allclose(np.sort(fast, axis=1), np.sort(slow, axis=1), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["collapse", "lightgbm"])

@@ -382,3 +382,27 @@ def test_refusals_name_the_argument(params, message):
 def test_refusals_of_sample(model, arguments, message):
     with pytest.raises(ValueError, match=message):
         model.sample(toy()[0], *arguments)
+
+
+def test_compress_saves_loads_and_says_what_it_saved(model, tmp_path):
+    smaller = model.compress(tolerance=0.3)
+    assert isinstance(smaller, AutoDiffGBM)
+    assert str(smaller.compression_) in smaller.explain()
+    assert str(smaller.compression_) not in model.explain()
+    assert list(smaller.weights_.values()) == smaller.pool_.shares.tolist()
+    assert set(smaller.weights_) <= set(model.weights_)
+    assert smaller.compression_.operations < 1.0
+    assert not hasattr(smaller, "oob_distribution_")
+    X = toy()[0][:5]
+    smaller.save(tmp_path / "small.dgbm")
+    loaded = load(tmp_path / "small.dgbm")
+    np.testing.assert_array_equal(loaded.predict_interval(X), smaller.predict_interval(X))
+    assert loaded.explain() == smaller.explain()
+
+
+def test_compress_checks_its_arguments(model):
+    for wrong in (0.0, 1.0, -1, "much", None):
+        with pytest.raises(ValueError, match="tolerance must be a number between 0 and 1"):
+            model.compress(tolerance=wrong)
+    with pytest.raises(NotFittedError):
+        AutoDiffGBM().compress()

@@ -187,7 +187,7 @@ def test_observations_of_another_length_are_refused(flow_model, two_responses, m
 
 def test_number_of_points(flow_model, sde_model):
     assert flow_model.predict_distribution(X_TEST).values.shape == (25, 256)
-    assert sde_model.predict_distribution(X_TEST).values.shape == (25, 233)
+    assert sde_model.predict_distribution(X_TEST).values.shape == (25, 144)
     assert flow_model.predict_distribution(X_TEST, grid=64).values.shape == (25, 64)
     assert flow_model.predict_distribution(X_TEST, n_samples=50, bandwidth=1.0).values.shape == (25, 50)
     np.testing.assert_array_equal(

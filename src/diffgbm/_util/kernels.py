@@ -80,3 +80,48 @@ def _lowest_bit(typing_context: Any, value: Any) -> Any:
 
 lowest_bit: Callable[..., int] = intrinsic(_lowest_bit)
 """Position of the lowest set bit of a nonzero uint64 (one machine instruction; numpy has no name for it)."""
+
+LANES = 8
+"""Numbers of a vector: 512 bits. Processors with shorter vectors take two or four of them."""
+
+
+def _lanes(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Return a pointer to the vector of ``LANES`` float64 that begins at a position of an array."""
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    return builder.bitcast(builder.gep(data, [args[1]]), ir.VectorType(ir.DoubleType(), LANES).as_pointer())
+
+
+def _exchange_lanes(typing_context: Any, values: Any, i: Any, j: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        low, high = (_lanes(context, builder, signature, (args[0], at)) for at in args[1:])
+        a, b = builder.load(low, align=8), builder.load(high, align=8)
+        # both from one comparison: no number is lost, also where one is not a number
+        less = builder.fcmp_ordered("<", a, b)
+        builder.store(builder.select(less, a, b), low, align=8)
+        builder.store(builder.select(less, b, a), high, align=8)
+        return context.get_dummy_value()
+
+    del typing_context
+    return types.none(values, types.int64, types.int64), generate
+
+
+def _add_to_lanes(typing_context: Any, values: Any, i: Any, term: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        at = _lanes(context, builder, signature, args)
+        vector = ir.Constant(ir.VectorType(ir.DoubleType(), LANES), ir.Undefined)
+        for lane in range(LANES):
+            vector = builder.insert_element(vector, args[2], ir.Constant(ir.IntType(32), lane))
+        builder.store(builder.fadd(builder.load(at, align=8), vector), at, align=8)
+        return context.get_dummy_value()
+
+    del typing_context
+    return types.none(values, types.int64, types.float64), generate
+
+
+exchange_lanes: Callable[..., None] = intrinsic(_exchange_lanes)
+"""``exchange_lanes(values, i, j)``: in each lane write the lesser of two numbers at ``i``, the other at ``j``.
+
+One vector instruction each; the compiler does not find them by itself.
+"""
+add_to_lanes: Callable[..., None] = intrinsic(_add_to_lanes)
+"""``add_to_lanes(values, i, term)``: add a number to the ``LANES`` numbers from position ``i``."""

@@ -85,10 +85,11 @@ def _shrunk_minimum(to_y: Array, between: Array, share: float) -> Array:
     # |w - 1/k|^2 is quadratic as well: it only changes the terms
     k = len(to_y)
     penalty = share * k * float(np.min(to_y - 0.5 * np.diagonal(between)))
-    return _simplex_minimum(to_y - 2.0 * penalty / k, between - 2.0 * penalty * np.eye(k))
+    return simplex_minimum(to_y - 2.0 * penalty / k, between - 2.0 * penalty * np.eye(k))
 
 
-def _simplex_minimum(to_y: Array, between: Array) -> Array:
+def simplex_minimum(to_y: Array, between: Array) -> Array:
+    """Return the weights (k,) of least ``pool_crps``, which are not negative and sum to one."""
     k = len(to_y)
     if k == 1:
         return np.ones(1)

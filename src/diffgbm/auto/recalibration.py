@@ -9,6 +9,7 @@ James, W. and Stein, C. (1961). Estimation with quadratic loss. Fourth Berkeley 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -72,10 +73,15 @@ class Correction:
         """Return the correction with coefficients multiplied by ``share``."""
         return replace(self, theta=share * self.theta)
 
+    @cached_property
+    def _of_distance(self) -> Array:
+        """Sums over the polynomials in the distance, at the middle of each cell: shape (200, 4)."""
+        middle = (np.arange(CELLS) + 0.5) / CELLS
+        return np.asarray(smooth_functions(middle, len(self.theta)) @ self.theta)
+
     def coverage(self, ranks: Array) -> Array:
         """Coverage of central intervals of levels 0, 1/200, ..., 1 at these ranks (n,): shape (n, 201)."""
-        middle = (np.arange(CELLS) + 0.5) / CELLS
-        of_distance = smooth_functions(middle, len(self.theta)) @ self.theta
+        of_distance = self._of_distance
         of_width = smooth_functions(ranks, self.theta.shape[1])
         density = np.ones((len(ranks), CELLS))
         # not a matrix product: its order of summation depends on the number of rows

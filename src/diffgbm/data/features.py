@@ -325,6 +325,8 @@ def _check_size(frame: nw.DataFrame[Any], owner: str) -> None:
 
 def _as_array(X: Any, owner: str, expected: int = 1) -> NDArray[Any]:
     """Read an array-like as float32 or float64; what may hold text is kept as it is, to be read by columns."""
+    if type(X) is np.ndarray and X.ndim == 2 and X.size and X.dtype in (np.float64, np.float32):
+        return X  # as the checks below would return it
     series = nw.from_native(X, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         X = series.to_numpy()

@@ -6,17 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
 from diffgbm._util.types import Array
 
 
 def row_index(X: Any) -> Any:
     """Row labels of a pandas frame; ``None`` for anything that has none."""
+    if type(X) is np.ndarray:
+        return None
     return X.index if nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_pandas_series(X) else None
 
 
 def frame_like(X: Any, columns: Mapping[str, Array]) -> Any | None:
     """Put columns into a frame of the library of ``X`` with its row labels; ``None`` if ``X`` is no frame."""
+    if type(X) is np.ndarray:
+        return None
     native = nw.from_native(X, pass_through=True)
     if not isinstance(native, (nw.DataFrame, nw.LazyFrame)):
         return None

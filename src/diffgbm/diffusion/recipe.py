@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -183,8 +184,14 @@ class Recipe:
         return replace(self, path=path_from_data(self.path.name, y))
 
     def steps(self, sampler: Sampler) -> StepTable:
-        """Reduce ``sampler`` under this recipe to a step table."""
-        return step_table(sampler, self.path, self.target, self.noise_features, self.sigma_data)
+        """Reduce ``sampler`` under this recipe to a step table; tables of a few kB, of which the last are kept."""
+        return kept_steps(self, sampler)
+
+
+@lru_cache(maxsize=128)
+def kept_steps(recipe: Recipe, sampler: Sampler) -> StepTable:
+    """Return the step table of a recipe and a sampler, made once."""
+    return step_table(sampler, recipe.path, recipe.target, recipe.noise_features, recipe.sigma_data)
 
 
 def resolve(params: Mapping[str, Any]) -> Recipe:

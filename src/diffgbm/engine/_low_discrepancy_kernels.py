@@ -3,6 +3,10 @@
 At each step the points are sorted, and the point of rank ``i`` gets value ``i`` of a fixed permutation of stratified
 normals. The pairs (rank, noise) have low discrepancy, so that the points remain a low-discrepancy sample of their
 distribution. Without noise this is stratification. See ``low_discrepancy`` for the reference.
+
+Where there is noise, the sort takes most of the time. A sorting network compares the same positions whatever the
+states are, so that several rows are sorted at once, one in each lane of a vector: point ``i`` of row ``l`` of a group
+is at ``i * LANES + l``.
 """
 
 from __future__ import annotations
@@ -11,78 +15,117 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm._util.kernels import part
-from diffgbm.engine._sample_kernels import drift
-
-RADIX = 256
+from diffgbm._util.kernels import LANES, add_to_lanes, exchange_lanes, part
+from diffgbm.engine._sample_kernels import bucket_of, climb, drift
 
 
 @part
-def sort_roughly(state: Any, keys: Any, counts: Any, scratch: Any, scratch_keys: Any) -> None:
-    """Sort ``state`` by its position between smallest and largest, to 16 bits; equal positions keep their order.
+def sort_lanes(states: Any, pairs: Any) -> None:
+    """Sort the states of each lane by a network: ``pairs`` are the positions in lane 0 that are compared, in order."""
+    for c in range(len(pairs)):
+        exchange_lanes(states, np.int64(pairs[c, 0]), np.int64(pairs[c, 1]))
 
-    Two counting passes instead of a full sort: a finer order does not lower the discrepancy.
-    """
-    n = len(state)
-    low, high = state[0], state[0]
-    for i in range(n):
-        low, high = min(low, state[i]), max(high, state[i])
-    if not high - low > 0.0 or not high - low < np.inf:
-        return
-    inverse = (RADIX * RADIX - 1) / (high - low)
-    counts[:] = 0
-    for i in range(n):
-        key = np.uint16((state[i] - low) * inverse)
-        keys[i] = key
-        counts[0, key & np.uint16(RADIX - 1)] += 1
-        counts[1, key >> np.uint16(8)] += 1
-    for p in range(2):
-        total = 0
-        for b in range(RADIX):
-            total, counts[p, b] = total + counts[p, b], total
-    for i in range(n):
-        b = keys[i] & np.uint16(RADIX - 1)
-        scratch[counts[0, b]] = state[i]
-        scratch_keys[counts[0, b]] = keys[i]
-        counts[0, b] += 1
-    for i in range(n):
-        b = scratch_keys[i] >> np.uint16(8)
-        state[counts[1, b]] = scratch[i]
-        counts[1, b] += 1
+
+@part
+def look_up_lanes(
+    tables: Any, cell: Any, used: Any, lookup: Any, scale: Any, states: Any, buckets: Any, out: Any
+) -> None:
+    """Write ``F(scale y)`` for each state of the ``used`` lanes, whose ``tables`` are (lanes, cells, bins)."""
+    first, edges = lookup.first, lookup.edges
+    for p in range(len(states)):
+        buckets[p] = np.uint64(bucket_of(scale * states[p], lookup))
+    flat = tables.reshape(-1)
+    line, size = np.uint64(cell * tables.shape[2]), np.uint64(tables.shape[1] * tables.shape[2])
+    single = lookup.most <= 1
+    for i in range(0, len(states), LANES):
+        at = line
+        for p in range(np.uint64(i), np.uint64(i + used)):
+            if single:
+                low = np.uint64(first[buckets[p]])
+                low += np.uint64(edges[low] < scale * states[p])
+            else:
+                low = climb(scale * states[p], buckets[p], lookup)
+            out[p] = flat[at + low]
+            at += size
+
+
+@part
+def drift_lanes(
+    tables: Any, knot_cell: Any, used: Any, lookup: Any, steps: Any, k: Any, states: Any, buckets: Any, out: Any
+) -> None:
+    """Write the drift at knot ``k`` for each state of the ``used`` lanes."""
+    look_up_lanes(tables, knot_cell[k], used, lookup, steps.scale[k], states, buckets, out)
+    linear, gain = steps.linear[k], steps.gain[k]
+    for p in range(len(states)):
+        out[p] = linear * states[p] + gain * out[p]
 
 
 @part
 def low_discrepancy_buffers(n: Any) -> Any:
-    """Allocate the buffers of ``low_discrepancy_row`` for ``n`` samples."""
-    keys, other_keys = np.empty(n, np.uint16), np.empty(n, np.uint16)
-    bins, counts = np.empty(n, np.uint64), np.empty((2, RADIX), np.int64)
-    return np.empty(n), np.empty(n), np.empty(n), bins, keys, other_keys, counts
+    """Allocate the buffers of the functions below for ``n`` numbers."""
+    return np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, np.uint64)
 
 
 @part
-def low_discrepancy_row(
-    table: Any, lookup: Any, knot_cell: Any, steps: Any, arranged: Any, start: Any, buffers: Any, out: Any
+def low_discrepancy_rows(
+    tables: Any, lookup: Any, knot_cell: Any, steps: Any, arranged: Any, start: Any, buffers: Any, out: Any
 ) -> None:
-    """Carry the points ``start`` of one row from the first knot to the last, into ``out``; both (n,)."""
-    state, ahead, slope, bins, keys, other_keys, counts = buffers
+    """Carry the points ``start`` (n,) of up to ``LANES`` rows from the first knot to the last, into ``out`` (rows, n).
+
+    Lanes without a row are sorted with the others and never read.
+    """
+    state, ahead, slope, buckets = buffers
+    used, n = out.shape
+    for i in range(n):
+        for p in range(i * LANES, (i + 1) * LANES):
+            state[p] = steps.start * start[i]
+    for k in range(len(steps.size)):
+        h, e, w = steps.size[k], steps.noise[k], steps.corrector[k]
+        noise = arranged.normals[k]
+        if e != 0.0:
+            sort_lanes(state, arranged.pairs)
+        drift_lanes(tables, knot_cell, used, lookup, steps, k, state, buckets, slope)
+        if w != 0.0:
+            for p in range(len(state)):
+                ahead[p] = state[p] + h * slope[p]
+        share = h * (1.0 - w)
+        for p in range(len(state)):
+            state[p] += share * slope[p]
+        if e != 0.0:
+            for i in range(n):
+                add_to_lanes(state, i * LANES, e * noise[i])
+        if w == 0.0:
+            continue
+        if e != 0.0:
+            for i in range(n):
+                add_to_lanes(ahead, i * LANES, e * noise[i])
+        drift_lanes(tables, knot_cell, used, lookup, steps, k + 1, ahead, buckets, slope)
+        for p in range(len(state)):
+            state[p] += h * w * slope[p]
+    for lane in range(used):
+        for i in range(n):
+            out[lane, i] = state[i * LANES + lane]
+
+
+@part
+def stratified_row(table: Any, lookup: Any, knot_cell: Any, steps: Any, start: Any, buffers: Any, out: Any) -> None:
+    """Carry the points ``start`` of one row from the first knot to the last without noise, into ``out``; both (n,)."""
+    state, ahead, slope, buckets = buffers
     n = len(state)
     for i in range(n):
         state[i] = steps.start * start[i]
     for k in range(len(steps.size)):
-        h, e, w = steps.size[k], steps.noise[k], steps.corrector[k]
-        if e != 0.0:
-            sort_roughly(state, keys, counts, ahead, other_keys)
-        drift(table[knot_cell[k]], lookup, steps.scale[k], steps.linear[k], steps.gain[k], state, bins, slope)
-        noise = arranged.normals[k]
+        h, w = steps.size[k], steps.corrector[k]
+        drift(table[knot_cell[k]], lookup, steps.scale[k], steps.linear[k], steps.gain[k], state, buckets, slope)
         if w == 0.0:
             for i in range(n):
-                state[i] += h * slope[i] + e * noise[i]
+                state[i] += h * slope[i]
             continue
         for i in range(n):
-            ahead[i] = state[i] + h * slope[i] + e * noise[i]
-            state[i] += h * (1.0 - w) * slope[i] + e * noise[i]
+            ahead[i] = state[i] + h * slope[i]
+            state[i] += h * (1.0 - w) * slope[i]
         j = k + 1
-        drift(table[knot_cell[j]], lookup, steps.scale[j], steps.linear[j], steps.gain[j], ahead, bins, slope)
+        drift(table[knot_cell[j]], lookup, steps.scale[j], steps.linear[j], steps.gain[j], ahead, buckets, slope)
         for i in range(n):
             state[i] += h * w * slope[i]
     for i in range(n):

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm._util.kernels import kernel, part
-from diffgbm.engine._low_discrepancy_kernels import low_discrepancy_buffers, low_discrepancy_row
+from diffgbm._util.kernels import LANES, kernel, part
+from diffgbm.engine._low_discrepancy_kernels import low_discrepancy_buffers, low_discrepancy_rows, stratified_row
 from diffgbm.engine._random_kernels import row_key
 from diffgbm.engine._sample_kernels import integrate_row
 from diffgbm.engine._walk_kernels import answer, block_mask, walk_hits
@@ -75,6 +75,15 @@ def accumulate(table: Any, n_cells: Any) -> None:
         k += 1
 
 
+@part
+def tabulate(leaves: Any, hits: Any, n_cells: Any, table: Any) -> None:
+    """Collapse the leaves that a row reaches to its table (cells + 1, bins)."""
+    flat = table.reshape(-1)
+    flat[:] = 0.0
+    scatter(leaves, hits, np.uint64(table.shape[1]), flat)
+    accumulate(table, n_cells)
+
+
 @kernel
 def integrate_block(
     forest: Any,
@@ -99,21 +108,33 @@ def integrate_block(
     masks = np.empty(n_questions, np.uint64)
     hits = np.empty((at_once, reach), np.int32)
     counts = np.empty(at_once, np.int64)
-    table = np.empty((n_cells + 1, width))
-    flat = table.reshape(-1)
-    buffers = low_discrepancy_buffers(arranged.normals.shape[1])
+    n = arranged.normals.shape[1]
+    together = LANES if n > 0 and np.any(steps.noise != 0.0) else 1
+    tables = np.empty((together, n_cells + 1, width))
+    buffers = low_discrepancy_buffers(n * together)
+    _, offset, stride = samples
     for first in range(0, X.shape[0], at_once):
         last = min(first + at_once, X.shape[0])
         answer(conditions, X, first, last, masks)
         walk_hits(nodes, roots, masks, block_mask(last - first), hits, counts)
-        for i in range(first, last):
-            flat[:] = 0.0
-            scatter(leaves, hits[i - first, : counts[i - first]], np.uint64(width), flat)
-            accumulate(table, n_cells)
-            if arranged.normals.shape[1] > 0:
-                _, offset, stride = samples
-                low_discrepancy_row(
-                    table, lookup, knot_cell, steps, arranged, start[offset::stride], buffers, out[i, offset::stride]
+        for i in range(first, last, together):
+            end = min(i + together, last)
+            for row in range(i, end):
+                tabulate(leaves, hits[row - first, : counts[row - first]], n_cells, tables[row - i])
+            if together > 1:
+                low_discrepancy_rows(
+                    tables,
+                    lookup,
+                    knot_cell,
+                    steps,
+                    arranged,
+                    start[offset::stride],
+                    buffers,
+                    out[i:end, offset::stride],
+                )
+            elif n > 0:
+                stratified_row(
+                    tables[0], lookup, knot_cell, steps, start[offset::stride], buffers, out[i, offset::stride]
                 )
             else:
-                integrate_row(table, lookup, knot_cell, steps, row_key(key, rows[i]), samples, start, out[i])
+                integrate_row(tables[0], lookup, knot_cell, steps, row_key(key, rows[i]), samples, start, out[i])

@@ -13,7 +13,7 @@ from diffgbm.engine.arrays import WritableArrays
 from diffgbm.engine.conditions import n_questions
 from diffgbm.engine.forest import CannotCollapse
 from diffgbm.engine.lookup import Lookup, make_lookup
-from diffgbm.engine.low_discrepancy import low_discrepancy_noise
+from diffgbm.engine.low_discrepancy import arranged_noise
 from diffgbm.engine.prune import Pruned
 from diffgbm.engine.random import as_key, positions
 from diffgbm.engine.steps import Draws, StepTable
@@ -91,7 +91,6 @@ class ScalarField(WritableArrays):
         rows, _ = positions(draws, X.shape[0], offset, stride)
         start = np.empty(0) if draws.start is None else np.ascontiguousarray(draws.start[:, 0], dtype=np.float64)
         at_once = max(1, min(64, HITS_MEMORY // (4 * pruned.reach)))
-        n_arranged = -(-(draws.n_samples - offset) // stride) if draws.low_discrepancy else 0
         kernels.integrate_block(
             (pruned.conditions, n_questions(pruned.conditions), pruned.nodes, pruned.roots, self.leaves, pruned.reach),
             (pruned.knot_cell, pruned.n_cells, len(pruned.edges[0]) + 2, self.lookup, at_once),
@@ -101,7 +100,7 @@ class ScalarField(WritableArrays):
             (draws.first_sample, offset, stride),
             X,
             start,
-            low_discrepancy_noise(n_arranged, len(self.steps.size)),
+            arranged_noise(draws, offset, stride, len(self.steps.size)),
             out.reshape(out.shape[:2]),
         )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from diffgbm._util.types import Array, Rows
 from diffgbm.engine.base import Engine
-from diffgbm.engine.low_discrepancy import low_discrepancy_noise, roughly_sorted
+from diffgbm.engine.low_discrepancy import arranged_noise
 from diffgbm.engine.random import normals, positions
 from diffgbm.engine.steps import Draws, StepTable
 
@@ -26,12 +26,12 @@ def states(
     else:
         start = np.broadcast_to(draws.start[offset::stride], (len(rows), len(samples), d))
     yield (y := steps.start * start)
-    arranged = low_discrepancy_noise(len(samples), steps.n_steps) if draws.low_discrepancy else None
+    arranged = arranged_noise(draws, offset, stride, steps.n_steps)
     for k in range(steps.n_steps):
         h, e, w = steps.size[k], steps.noise[k], steps.corrector[k]
         noise: Array | float = 0.0
-        if e and arranged is not None:
-            y = roughly_sorted(y[:, :, 0])[:, :, None]
+        if e and draws.low_discrepancy:
+            y = np.sort(y, axis=1)
             noise = e * arranged.normals[k][:, None]
         elif e:
             noise = e * normals(draws.key, rows, samples, k + 1, d)

@@ -197,7 +197,7 @@ class DistributionalRegressor(Insights, RegressorMixin, BaseEstimator, ABC):
         verbose : bool
             Show a progress bar.
         grid : int or "auto"
-            Points of each distribution. ``"auto"`` is 256 for deterministic samplers, 233 for stochastic ones and 512
+            Points of each distribution. ``"auto"`` is 256 for deterministic samplers, 144 for stochastic ones and 512
             for joint distributions. The distribution function of one response is then within about 0.015 of its limit
             for many points.
 

@@ -40,7 +40,7 @@ _SAMPLER_ARGUMENTS = (
     "velocity_stochasticity",
     "velocity_stochasticity_schedule",
 )
-_POINTS = {"ode": 256, "sde": 233, "interpolant": 233}
+_POINTS = {"ode": 256, "sde": 144, "interpolant": 144}
 """Points of the distribution of one response by the sampler's equation: its distribution function is then within about
 0.015 of its limit for many points, at less than the cost of 400 random samples. Fibonacci numbers suit the
 low-discrepancy noise of stochastic samplers."""
@@ -314,7 +314,7 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
 
         ``overrides`` are sampler arguments of ``sample`` by name; those that are ``None`` are left as they are.
         """
-        params = self.get_params(deep=False)
+        params = {name: getattr(self, name) for name in _SAMPLER_ARGUMENTS}
         named = {name: value for name, value in overrides.items() if value is not None}
         # a caller who names one kind of sampler does not contradict the recipe's other kind
         if named.get("velocity_stochasticity", 0.0) and "pf_ode" not in named:

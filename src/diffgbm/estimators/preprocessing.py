@@ -15,6 +15,7 @@ from sklearn.utils.validation import _num_samples
 from diffgbm._util.types import Array
 from diffgbm.auto.acceptance import accepted_correction
 from diffgbm.auto.pooled_uncertainty import Move
+from diffgbm.auto.compression import Compression
 from diffgbm.auto.recalibration import Correction
 from diffgbm.auto.summary import CUT_SHORT, quality, reference_crps
 from diffgbm.data.frames import row_index
@@ -161,6 +162,15 @@ def _block_uncertainty(model: PreprocessedModel, X: Any) -> Uncertainty:
         move = Move(before.values, model.corrected(before).values - before.values)
         each = [found.changed(move) for found in each]
     return cross_fitted_uncertainty(each)
+
+
+def compressed_folds(model: PreprocessedModel, X: Any, tolerance: float) -> tuple[PreprocessedModel, Compression]:
+    """Compress the model of each fold on raw rows ``X`` or, if it is ``None``, on those that it keeps."""
+    folds = [
+        replace(fold, model=fold.model.compress(None if X is None else dense(fold.transformer.transform(X)), tolerance))
+        for fold in model.folds
+    ]
+    return replace(model, folds=tuple(folds)), Compression.joined([fold.model.compression_ for fold in folds])
 
 
 def check_preprocess(preprocess: Any, y: Any, time: Any, cat_idx: Any) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,28 @@ class LeafForest:
     def __call__(self, X: Array) -> Array:
         """Predict rows (n, p): shape (n, k)."""
         return self.prepared(self.dense(X))
+
+    def part(self, trees: Sequence[int]) -> LeafForest:
+        """Return the forest of some of the trees, whose numbers increase."""
+        ends = np.append(self.roots[1:], len(self.feature))
+        nodes = np.concatenate([np.arange(self.roots[t], ends[t]) for t in trees])
+        sizes = [int(ends[t] - self.roots[t]) for t in trees]
+        roots = np.cumsum([0, *sizes[:-1]])
+        # nodes and leaves of a tree stand together: both move by as much as what is left out before them
+        moved = np.repeat(roots - self.roots[list(trees)], sizes)
+        leaf = self.feature[nodes] < 0
+        kept = self.left[nodes][leaf]
+        left = self.left[nodes] + moved
+        left[leaf] = np.arange(len(kept))
+        return replace(
+            self,
+            roots=roots.astype(np.int32),
+            feature=self.feature[nodes],
+            threshold=self.threshold[nodes],
+            left=left.astype(np.int32),
+            right=(self.right[nodes] + moved).astype(np.int32),
+            values=self.values[kept],
+        )
 
     def prepared(self, rows: Array) -> Array:
         """Predict prepared rows (n, q): shape (n, k)."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
@@ -9,11 +11,12 @@ from scipy.stats import qmc
 from diffgbm._util.types import Array
 
 
+@lru_cache(maxsize=64)
 def normal_points(n: int, d: int) -> Array:
     r"""Return ``n`` points in ``d`` dimensions whose averages are close to normal expectations.
 
     One dimension: the midpoints :math:`\Phi^{-1}((i + \tfrac12)/n)`. Several: a Sobol sequence with a fixed
-    scrambling. Either way the same points for the same ``(n, d)``.
+    scrambling. Either way the same points for the same ``(n, d)``, of which the last are kept: do not change them.
     """
     if d == 1:
         return np.asarray(ndtri((np.arange(n) + 0.5) / n))[:, None]

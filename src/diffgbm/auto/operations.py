@@ -1,0 +1,107 @@
+"""How much work a prediction of a pool is, from the sizes of its parts: the same on every machine.
+
+Times of one row, in nanoseconds, were measured on one processor. Only their ratios matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from diffgbm.auto.pooled_model import PooledModel
+from diffgbm.engine import CollapseEngine
+from diffgbm.engine.scalar import ScalarField
+from diffgbm.first_stage.gaussian_process import GaussianProcess
+from diffgbm.first_stage.leaf_forest import LeafForest
+from diffgbm.first_stage.lightgbm_mean import BoosterAverage
+from diffgbm.first_stage.stack import Weighted
+from diffgbm.fitting.model import FittedModel
+
+POINTS = 55
+"""Points of a bag."""
+STEP, NOISY_STEP = 2.0, 2.5
+"""A point at a step, and what noise adds to it."""
+CELL, LEAF = 0.5, 5.0
+"""A cell of a row's table, and a leaf that the row reaches."""
+OTHER = 50_000.0
+"""A predictor, or a forest, of another kind."""
+ALWAYS = 25_000.0
+"""What every prediction does: sort points, confine, correct."""
+
+PREDICTORS: dict[type, Callable[[Any], float]] = {
+    BoosterAverage: lambda found: 13.0 * sum(b.num_trees() for boosters in found.models for b in boosters),
+    LeafForest: lambda found: 100.0 * len(found.roots),
+    GaussianProcess: lambda found: 1.0 * found.points.size * len(found.alpha),
+}
+"""First-stage predictors that are not put together from others."""
+
+
+def _parts(predictor: Any) -> list[Any]:
+    if isinstance(predictor, Weighted):
+        return [part for member in predictor.members for part in _parts(member)]
+    return [predictor]
+
+
+def _bag(member: FittedModel, b: int) -> float:
+    """Operations of one bag for one row."""
+    engine, steps = member.engine, member.recipe.steps(member.recipe.sampler)
+    if not isinstance(engine, CollapseEngine):
+        return OTHER
+    fields = engine.prepare(steps).fields
+    shared = len(fields) < len(member.bags)  # the mean of all bags is one field
+    field = fields[0 if shared else b]
+    if not isinstance(field, ScalarField):
+        return OTHER * member.n_responses / (len(member.bags) if shared else 1)
+    knots = sum(2 if w else 1 for w in steps.corrector)
+    noisy = sum(bool(e) for e in steps.noise)
+    integration = POINTS * (STEP * knots + NOISY_STEP * noisy)
+    table = CELL * field.pruned.n_cells * (len(field.pruned.edges[0]) + 2) + LEAF * field.pruned.reach
+    return integration + table / (len(member.bags) if shared else 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Operations:
+    """Operations of the bags and of the first-stage predictors of a pool.
+
+    Attributes
+    ----------
+    bags : tuple of tuple of float
+        Operations of each bag of each member.
+    predictors : dict of int to float
+        Operations of each first-stage predictor, by its identity: members share them.
+    members : tuple of frozenset of int
+        The predictors that each member needs.
+    thinnable : frozenset of int
+        The predictors that average many trees.
+    """
+
+    bags: tuple[tuple[float, ...], ...]
+    predictors: dict[int, float]
+    members: tuple[frozenset[int], ...]
+    thinnable: frozenset[int]
+
+    @classmethod
+    def of(cls, pool: PooledModel) -> Operations:
+        """Count the operations of a pool."""
+        needed = []
+        for member in pool.members:
+            stage = member.first_stage
+            whole = [] if stage is None else [stage.location, stage.log_scale, *stage.features]
+            needed.append([part for each in whole if each is not None for part in _parts(each)])
+        return cls(
+            tuple(tuple(_bag(member, b) for b in range(len(member.bags))) for member in pool.members),
+            {id(part): PREDICTORS.get(type(part), lambda _: OTHER)(part) for parts in needed for part in parts},
+            tuple(frozenset(map(id, parts)) for parts in needed),
+            frozenset(id(part) for parts in needed for part in parts if isinstance(part, (BoosterAverage, LeafForest))),
+        )
+
+    def total(self, kept: Sequence[Sequence[int]], share: float = 1.0) -> float:
+        """Operations of the bags that are left of each member, and of the predictors that they need.
+
+        ``share`` is that of the trees that are left of predictors that average many.
+        """
+        used = frozenset[int]().union(*(parts for parts, bags in zip(self.members, kept, strict=True) if bags))
+        bags = sum(self.bags[m][b] for m, left in enumerate(kept) for b in left)
+        trees = sum(self.predictors[part] * (share if part in self.thinnable else 1.0) for part in used)
+        return ALWAYS + bags + trees
