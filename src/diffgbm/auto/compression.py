@@ -110,7 +110,7 @@ def compressed(pool: PooledModel, X: Array, tolerance: float, threads: int = 1) 
     Bags are left out in turn, each time the one that saves most operations for the rise that it causes, and the
     weights of members are fitted again. Of the pools on this way, with all or some trees of their first-stage models,
     the one of fewest operations is chosen whose distributions, with everything that a prediction does, are within the
-    tolerance and cover what they should.
+    tolerance and cover what they should. Members from outside stay as they are.
 
     Parameters
     ----------
@@ -129,14 +129,15 @@ def compressed(pool: PooledModel, X: Array, tolerance: float, threads: int = 1) 
     covered = _covered(whole, whole)
     sizes, at = _sizes(everything, everything), LEVELS.index(0.9)
     nothing = Compression(*sizes, 1.0, 0.0, float(covered[at]), len(X), everything)
-    if pool.is_climatology:
+    if not pool.weights.any():  # climatology or members from outside are everything
         return pool, nothing
+    inner = pool.without_outside() if pool.outside else pool
     operations = Operations.of(pool)
-    smaller_pools = _smaller_pools(_Distances.of(pool, X, threads), operations, everything, tolerance)
-    way = [(everything, pool.shares), *smaller_pools]
+    smaller_pools = _smaller_pools(_Distances.of(inner, X, threads), operations, everything, tolerance)
+    way = [(everything, inner.shares), *smaller_pools]
     candidates = [(operations.total(kept, share), share, kept, weights) for kept, weights in way for share in SHARES]
     for cost, share, kept, weights in sorted(candidates, key=lambda each: each[0])[:-1]:
-        smaller = _part(pool, kept, weights, share)
+        smaller = _with_outside(_part(inner, kept, weights, share), pool)
         found = smaller.distribution(X, POOL_POINTS, threads=threads)
         rise, inside = MARGIN * _rise(pool, whole, found), _covered(whole, found)
         if rise <= tolerance and np.abs(inside - covered).max() <= MAX_COVERAGE_CHANGE:
@@ -272,6 +273,15 @@ def _part(pool: PooledModel, kept: Kept, weights: Array, share: float) -> Pooled
     if climatology is not None:
         climatology = replace(climatology, weight=float(weights[-1]))
     return replace(pool, members=members, weights=weights[: len(members)], climatology=climatology)
+
+
+def _with_outside(inner: PooledModel, pool: PooledModel) -> PooledModel:
+    """Return a pool with the members from outside that the whole pool has, at their weights."""
+    rest = 1.0 - sum(member.weight for member in pool.outside)
+    climatology = inner.climatology
+    if climatology is not None:
+        climatology = replace(climatology, weight=rest * climatology.weight)
+    return replace(inner, weights=rest * inner.weights, climatology=climatology, outside=pool.outside)
 
 
 def _marginals(distribution: Distribution) -> Sequence[PredictiveDistribution]:

@@ -14,8 +14,8 @@ from sklearn.utils.validation import _num_samples
 
 from diffgbm._util.types import Array
 from diffgbm.auto.acceptance import accepted_correction
-from diffgbm.auto.pooled_uncertainty import Move
 from diffgbm.auto.compression import Compression
+from diffgbm.auto.pooled_uncertainty import Move
 from diffgbm.auto.recalibration import Correction
 from diffgbm.auto.summary import CUT_SHORT, quality, reference_crps
 from diffgbm.data.frames import row_index
