@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "run": "benchmarks.running",
     "sampler-choice": "benchmarks.sampler_choice",
     "short-limits": "benchmarks.short_limits",
+    "shrunk-scale": "benchmarks.shrunk_scale",
     "scale": "benchmarks.scale",
     "structure": "benchmarks.structured.command",
     "study": "benchmarks.paper_studies.command",

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmarks.bag_mix import RESULTS
 from benchmarks.datasets import DATA_SETS, add_data_dir
-from benchmarks.even_noise import RECIPES, ROWS, fold_of, measure
+from benchmarks.even_noise import RECIPES
 from benchmarks.protocol import REPEATS
-from benchmarks.records import Record, append, latest
+from benchmarks.records import Record
+from benchmarks.single_fits import Case, measured
 
 NAMES = ("energy", "concrete")
 WAYS = ((0.1, "independent"), (0.1, "even"), ("auto", "independent"), ("auto", "even"))
 """Values of ``eval_percent`` and ``noise_design``: those of the paper first, the defaults last."""
-KEY = ("data_set", "recipe", "eval_percent", "design", "seed")
+KEY = ("data_set", "fold", "recipe", "eval_percent", "design", "seed")
+FOLD = 0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,23 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results-dir", type=Path, default=RESULTS, help="directory of lines and page")
 
 
-def measured(args: argparse.Namespace) -> list[Record]:
-    """Return one record for each fit; those that the file of lines has are not fitted again."""
-    path = args.results_dir / "early_stopping.jsonl"
-    done = latest(path, KEY)
-    for name in args.data_sets:
-        part = None
-        for recipe, (share, design), seed in product(args.recipes, WAYS, range(args.seeds)):
-            key = (name, recipe, share, design, seed)
-            if key in done:
-                continue
-            part = part or fold_of(name, 0, ROWS, args.data_dir)
-            params = {"eval_percent": share, "noise_design": design, "repeats": REPEATS}
-            model = RECIPES[recipe](**params, seed=seed, n_jobs=1)
-            done[key] = {**dict(zip(KEY, key, strict=True)), **measure(part, model)}
-            append(path, done[key])
-            print(*done[key].values(), flush=True)
-    return list(done.values())
+def cases(args: argparse.Namespace) -> Iterator[Case]:
+    """Yield all fits that the options ask for."""
+    for name, recipe, (share, design), seed in product(args.data_sets, args.recipes, WAYS, range(args.seeds)):
+        key = dict(zip(KEY, (name, FOLD, recipe, share, design, seed), strict=True))
+        params: dict[str, Any] = {"eval_percent": share, "noise_design": design, "repeats": REPEATS}
+        yield key, partial(RECIPES[recipe], **params, seed=seed, n_jobs=1)
 
 
 def page(lines: Sequence[Record]) -> str:
@@ -63,7 +56,7 @@ def page(lines: Sequence[Record]) -> str:
         "| data set | model | `eval_percent` | noise | fits | rounds | variation | CRPS | seconds |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for (name, recipe, share, design), fits in sorted(grouped.items(), key=lambda item: item[0][:2]):
+    for (name, _, recipe, share, design), fits in sorted(grouped.items(), key=lambda item: item[0][:3]):
         rounds = np.array([fit["rounds"] for fit in fits])
         out.append(
             f"| {name} | {recipe} | {share} | {design} | {len(fits)} | {rounds.min():.0f} to {rounds.max():.0f} "
@@ -75,7 +68,7 @@ def page(lines: Sequence[Record]) -> str:
 
 def run(args: argparse.Namespace) -> None:
     """Fit what is missing, and write the page."""
+    lines = measured(args.results_dir / "early_stopping.jsonl", cases(args), args.data_dir)
     path = args.results_dir / "early_stopping.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(measured(args)), encoding="utf-8")
+    path.write_text(page(lines), encoding="utf-8")
     print(path)

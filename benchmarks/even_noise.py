@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.bag_mix import RESULTS
-from benchmarks.datasets import DATA_SETS, add_data_dir, data_directory, load
-from benchmarks.protocol import REPEATS, Fold, prepare, seeds
-from benchmarks.records import Record, append, latest
+from benchmarks.datasets import DATA_SETS, add_data_dir
+from benchmarks.protocol import REPEATS, seeds
+from benchmarks.records import Record
+from benchmarks.single_fits import MEASURES, ROWS, TEST_ROWS, Case, geometric, measured
 from diffgbm import DiffGBM
-from diffgbm.data.splits import subsample
 
 RECIPES: dict[str, Callable[..., DiffGBM]] = {
     "DiffGBM()": DiffGBM,
@@ -26,8 +26,6 @@ RECIPES: dict[str, Callable[..., DiffGBM]] = {
 }
 DESIGNS = ("independent", "even")
 FOLDS = (0, 1, 2)
-ROWS, TEST_ROWS = 6000, 2000
-MEASURES = ("crps", "rounds", "seconds")
 KEY = ("data_set", "fold", "recipe", "n_repeats", "rows", "seed", "design")
 
 
@@ -44,53 +42,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results-dir", type=Path, default=RESULTS, help="directory of lines and page")
 
 
-def fold_of(name: str, fold: int, rows: int, data_dir: Any) -> Fold:
-    """Return a standardised fold of a table whose training part has at most ``rows`` rows."""
-    part = prepare(load(DATA_SETS[name], data_directory(data_dir)), fold, TEST_ROWS)
-    if len(part.y_train) <= rows:
-        return part
-    kept, _ = subsample(len(part.y_train), rows, fold)
-    return Fold(part.X_train[kept], part.y_train[kept], part.X_test, part.y_test, part.response)
-
-
-def measure(part: Fold, model: DiffGBM) -> dict[str, float]:
-    """Fit once; return the CRPS in original units, the boosting rounds and the processor seconds of the fit."""
-    start = time.process_time()
-    model.fit(part.X_train, part.y_train)
-    seconds = time.process_time() - start
-    y = part.response.apply(part.y_test)
-    crps = model.crps(part.X_test, y).mean() * float(part.response.scale)
-    return {"crps": float(crps), "rounds": float(np.mean(model.n_iterations_)), "seconds": round(seconds, 2)}
-
-
-def measured(args: argparse.Namespace) -> list[Record]:
-    """Return one record for each fit; those that the file of lines has are not fitted again."""
-    path = args.results_dir / "even_noise.jsonl"
-    done = latest(path, KEY)
-    cases = list(product(args.recipes, args.copies, range(args.seeds), DESIGNS))
-    for name, fold in product(args.data_sets, args.folds):
-        part = None
-        for recipe, copies, seed, design in cases:
-            key = (name, fold, recipe, copies, args.rows, seed, design)
-            if key in done:
-                continue
-            part = part or fold_of(name, fold, args.rows, args.data_dir)
-            model = RECIPES[recipe](
-                n_repeats=copies if copies == "auto" else int(copies),
-                noise_design=design,
-                seed=seeds(fold).model + 1000 * seed,
-                n_jobs=1,
-                repeats=REPEATS,
-            )
-            done[key] = {**dict(zip(KEY, key, strict=True)), **measure(part, model)}
-            append(path, done[key])
-            print(*done[key].values(), flush=True)
-    return list(done.values())
-
-
-def geometric(values: Sequence[float]) -> float:
-    """Geometric mean."""
-    return float(np.exp(np.mean(np.log(values))))
+def cases(args: argparse.Namespace) -> Iterator[Case]:
+    """Yield all fits that the options ask for."""
+    every = product(args.data_sets, args.folds, args.recipes, args.copies, range(args.seeds), DESIGNS)
+    for name, fold, recipe, copies, seed, design in every:
+        params: dict[str, Any] = {
+            "n_repeats": copies if copies == "auto" else int(copies),
+            "noise_design": design,
+            "seed": seeds(fold).model + 1000 * seed,
+            "n_jobs": 1,
+            "repeats": REPEATS,
+        }
+        key = (name, fold, recipe, copies, args.rows, seed, design)
+        yield dict(zip(KEY, key, strict=True)), partial(RECIPES[recipe], **params)
 
 
 def averages(lines: Sequence[Record]) -> dict[tuple[str, str, str, int], dict[str, Record]]:
@@ -163,7 +127,7 @@ def _ratio(pair: Mapping[str, Record], name: str) -> float:
 
 def run(args: argparse.Namespace) -> None:
     """Fit what is missing, and write the page."""
+    lines = measured(args.results_dir / "even_noise.jsonl", cases(args), args.data_dir, args.rows)
     path = args.results_dir / "even_noise.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(measured(args)), encoding="utf-8")
+    path.write_text(page(lines), encoding="utf-8")
     print(path)

@@ -9,6 +9,7 @@ from diffgbm.auto import first_stages
 from diffgbm.auto.budget import BUDGET, Clock
 from diffgbm.auto.first_stages import FEW_COLUMNS, FirstStages, fit_first_stages, repeats_for, size_for, useful_models
 from diffgbm.first_stage import MIN_ROWS, Task
+from diffgbm.first_stage.shrunk_scale import ShrunkScale
 from tests.auto.tiny_auto import TINY, small_trees  # noqa: F401
 
 MODELS = ("lightgbm", "extra_trees", "ridge")
@@ -90,3 +91,19 @@ def test_sizes_fall_with_the_rows():
     assert trees == sorted(trees, reverse=True)
     assert repeats == [3, 2, 1]
     assert size_for(500, 100).gp_rows == 100
+
+
+def test_a_candidate_may_divide_by_a_shrunken_scale():
+    rng = np.random.default_rng(0)
+    task = line()
+    task = replace(task, y=task.y + np.exp(task.X[:, :1]) * rng.standard_normal(task.y.shape))
+    made, _ = fitted(task, replace(PRESET, first_stage_models=("ridge",)))
+    assert made.has("stack_shrunk_scale", ())
+    assert not made.has("gp_rbf_shrunk_scale", ())
+    stage, values = made.assembled("stack_shrunk_scale", ())
+    plain, _ = made.assembled("stack", ())
+    assert stage.location is plain.location
+    assert isinstance(stage.log_scale, ShrunkScale)
+    assert np.corrcoef(np.log(values.scale[:, 0]), task.X[:, 0])[0, 1] > 0.5
+    some = made.part(np.arange(100)).assembled("stack_shrunk_scale", ())[1]
+    assert some.scale.shape == (100, 1)

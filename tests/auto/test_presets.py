@@ -8,7 +8,7 @@ from diffgbm.auto.candidates import Candidate
 from diffgbm.auto.first_stages import fitted_name, size_for
 from diffgbm.auto.presets import PRESETS
 from diffgbm.diffusion.recipe import NAMED, resolve
-from diffgbm.first_stage.catalogue import CATALOGUE, build
+from diffgbm.first_stage.catalogue import CATALOGUE, SHRUNK_SCALE, build
 from diffgbm.fitting.sizes import SIZES
 
 
@@ -20,7 +20,7 @@ def test_every_name_is_in_its_catalogue(name):
         assert CATALOGUE[model].predicts_response
     known = {"none", "stack", "cdf", *preset.first_stage_models}
     for subtracted, features in preset.first_stages:
-        assert {subtracted, *map(fitted_name, features)} <= known
+        assert {subtracted.removesuffix(SHRUNK_SCALE), *map(fitted_name, features)} <= known
     assert set(preset.recipes) <= set(NAMED)
     assert {*preset.sizes, *(item.size for item in preset.rounds)} <= set(SIZES)
     for recipe in preset.recipes:

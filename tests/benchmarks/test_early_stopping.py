@@ -5,7 +5,7 @@ import argparse
 from benchmarks.protocol import Fold, Standardiser
 from benchmarks.records import read
 
-from benchmarks import early_stopping
+from benchmarks import early_stopping, single_fits
 from tests.conftest import tiny, toy
 
 
@@ -13,7 +13,7 @@ def test_lines_resume_and_become_a_page(tmp_path, monkeypatch):
     X, y = toy(120)
     shift = Standardiser.fit(y)
     part = Fold(X[:100], shift.apply(y[:100]), X[100:], y[100:], shift)
-    monkeypatch.setattr(early_stopping, "fold_of", lambda *parts: part)
+    monkeypatch.setattr(single_fits, "fold_of", lambda *parts: part)
     calls = []
 
     def make(**params):
@@ -29,6 +29,14 @@ def test_lines_resume_and_become_a_page(tmp_path, monkeypatch):
 
 
 def test_variation_is_that_of_rounds():
-    line = {"data_set": "energy", "recipe": "flow", "eval_percent": 0.1, "design": "even", "crps": 1.0, "seconds": 1.0}
+    line = {
+        "data_set": "energy",
+        "fold": 0,
+        "recipe": "flow",
+        "eval_percent": 0.1,
+        "design": "even",
+        "crps": 1.0,
+        "seconds": 1.0,
+    }
     page = early_stopping.page([{**line, "seed": seed, "rounds": rounds} for seed, rounds in enumerate((50.0, 150.0))])
     assert "| 2 | 50 to 150 | 0.50 | 1 | 1.0 |" in page

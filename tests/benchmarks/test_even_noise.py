@@ -1,13 +1,12 @@
-"""Even beside independent noise: folds of limited size, lines that resume, means of pairs, the page."""
+"""Even beside independent noise: lines that resume, means of pairs, the page."""
 
 import argparse
 
 import numpy as np
-import pytest
 from benchmarks.protocol import Fold, Standardiser
 from benchmarks.records import read
 
-from benchmarks import even_noise
+from benchmarks import even_noise, single_fits
 from tests.conftest import TINY, toy
 
 
@@ -30,7 +29,7 @@ def test_lines_resume(tmp_path, monkeypatch):
     X, y = toy(120)
     shift = Standardiser(np.array(3.0), np.array(2.0))
     part = Fold(X[:100], y[:100], X[100:], shift.restore(y[100:]), shift)
-    monkeypatch.setattr(even_noise, "fold_of", lambda *parts: part)
+    monkeypatch.setattr(single_fits, "fold_of", lambda *parts: part)
     small = {name: value for name, value in TINY.items() if name not in ("seed", "n_jobs", "n_repeats")}
     calls = []
 
@@ -48,14 +47,3 @@ def test_lines_resume(tmp_path, monkeypatch):
     assert calls == ["independent", "even"]
     assert [found["rounds"] for found in read(tmp_path / "even_noise.jsonl")] == [15.0, 15.0]
     assert "| energy |" in (tmp_path / "even_noise.md").read_text()
-
-
-def test_large_folds_lose_rows(monkeypatch):
-    table = argparse.Namespace(X=np.arange(1200.0).reshape(600, 2), y=np.arange(600.0))
-    monkeypatch.setattr(even_noise, "load", lambda *parts: table)
-    part = even_noise.fold_of("energy", 1, 100, None)
-    assert (part.X_train.shape, part.y_train.shape, part.X_test.shape) == ((100, 2), (100,), (100, 2))
-    assert len(even_noise.fold_of("energy", 1, 500, None).y_train) == 500
-    np.testing.assert_allclose(part.X_train @ [0.5, 0.5], part.y_train)
-    with pytest.raises(KeyError):
-        even_noise.fold_of("nowhere", 1, 100, None)

@@ -17,6 +17,7 @@ RECIPE_NAMES = {"flow": "flow matching", "edm": "diffusion"}
 SUBTRACTED_NAMES = {
     NONE: "the response",
     "stack": "the residuals of stacked regressions",
+    "stack_shrunk_scale": "the residuals of stacked regressions divided by their scale",
     "lightgbm": "the residuals of LightGBM",
     "gp_rbf": "the residuals of a Gaussian process",
     "mlp_wide": "the residuals of a neural network",

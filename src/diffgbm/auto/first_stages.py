@@ -13,9 +13,10 @@ from diffgbm.auto.budget import Clock
 from diffgbm.auto.presets import Preset
 from diffgbm.data.splits import subsample
 from diffgbm.first_stage import MIN_ROWS, FirstStageValues, FittedFirstStage, Task, assemble
-from diffgbm.first_stage.catalogue import CATALOGUE, Size, build
+from diffgbm.first_stage.catalogue import CATALOGUE, SHRUNK_SCALE, Size, build
 from diffgbm.first_stage.cross_fitting import CrossFitted, known_rows
 from diffgbm.first_stage.dense import MOST_LEVELS
+from diffgbm.first_stage.shrunk_scale import ShrunkScaleModel
 from diffgbm.first_stage.stack import combined, sparse_weights
 
 NONE = "none"
@@ -47,9 +48,13 @@ class FirstStages:
     errors: dict[str, float] = field(default_factory=dict)
 
     def assembled(self, subtracted: str, features: Sequence[str]) -> tuple[FittedFirstStage, FirstStageValues]:
-        """Return the first stage of a candidate and its out-of-fold values of the training rows."""
-        model = None if subtracted == NONE else self.fitted[subtracted]
-        return assemble(self.task, model, [self.fitted[fitted_name(name)] for name in features])
+        """Return the first stage of a candidate and its out-of-fold values of the training rows.
+
+        A name with the suffix ``"_shrunk_scale"`` divides the residuals by a shrunken scale.
+        """
+        model = None if subtracted == NONE else self.fitted[subtracted.removesuffix(SHRUNK_SCALE)]
+        scaled = ShrunkScaleModel() if subtracted.endswith(SHRUNK_SCALE) else None
+        return assemble(self.task, model, [self.fitted[fitted_name(name)] for name in features], scaled)
 
     def part(self, rows: Rows) -> FirstStages:
         """Return the first-stage models with their out-of-fold values of some rows."""
@@ -58,7 +63,7 @@ class FirstStages:
 
     def has(self, subtracted: str, features: Sequence[str]) -> bool:
         """Whether all models of a candidate were fitted."""
-        return {subtracted, *map(fitted_name, features)} - {NONE} <= set(self.fitted)
+        return {subtracted.removesuffix(SHRUNK_SCALE), *map(fitted_name, features)} - {NONE} <= set(self.fitted)
 
 
 def fitted_name(feature: str) -> str:

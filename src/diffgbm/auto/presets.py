@@ -90,6 +90,7 @@ _ALL_FIRST_STAGES = (
     ("stack", ("mean", "cdf")),
     ("gp_rbf", ()),
     ("mlp_wide", ()),
+    ("stack_shrunk_scale", ()),
 )
 
 PRESETS: Mapping[str, Preset] = {
