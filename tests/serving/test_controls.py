@@ -60,6 +60,8 @@ def test_categories_start_with_the_most_frequent():
     control = control_of("x", Category(("a", "b")), np.array([1.0, 1.0, 0.0]))
     assert (control.value, control.levels) == ("b", ("a", "b"))
     assert fan_values(control, "new") == ["a", "b", "new"]
+    for value in (None, float("nan"), float("inf"), "a"):
+        assert fan_values(control, value) == ["a", "b"]
 
 
 def test_of_many_categories_the_frequent_ones_are_listed():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -185,7 +186,8 @@ def fan_values(control: Control, value: Any) -> list[Any]:
         return [0.0, 1.0]
     if control.kind == "category":
         levels = list(control.levels[:FAN_LEVELS])
-        return levels if value is None or value in levels else [*levels, value]
+        is_value = isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value))
+        return [*levels, value] if is_value and value not in levels else levels
     if control.low is None or control.high is None:
         return []
     grid = np.linspace(control.low, control.high, FAN_POINTS)
