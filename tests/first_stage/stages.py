@@ -28,7 +28,7 @@ FOLDED = {
 ALL = {
     **FOLDED,
     "gp_matern": GaussianProcessMean("matern", 40),
-    "gp_rbf": GaussianProcessMean("rbf", 40, 70),
+    "gp_rbf": GaussianProcessMean("rbf", 60, 70),
     "stack": Stack((LightGBMMean(SMALL), AnyRegressor(Ridge()))),
 }
 

@@ -13,7 +13,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
 from diffgbm.data.structure import Structure
-from diffgbm.first_stage import Task
+from diffgbm.first_stage import Task, gaussian_process
 from diffgbm.first_stage.gaussian_process import (
     GaussianProcessMean,
     Hyperparameters,
@@ -46,7 +46,8 @@ def test_kernels_by_hand():
     np.testing.assert_allclose(correlation("matern", a, b), [[(1.0 + r + r**2 / 3.0) * np.exp(-r), 1.0]])
 
 
-def test_rows_that_the_process_has_not_seen_are_predicted_by_it():
+def test_rows_that_the_process_has_not_seen_are_predicted_by_it(monkeypatch):
+    monkeypatch.setattr(gaussian_process, "ROWS_PER_LENGTH", 0)
     X, y = table(n=100)
     stage = GaussianProcessMean("rbf", 40, 60)
     fitted = stage.cross_fit(task_of(X, y))
@@ -56,6 +57,20 @@ def test_rows_that_the_process_has_not_seen_are_predicted_by_it():
     changed = y.copy()
     changed[unseen] += 9.0
     np.testing.assert_allclose(stage.cross_fit(task_of(X, changed)).out_of_fold, fitted.out_of_fold, rtol=1e-9)
+
+
+def test_many_length_scales_of_few_rows_explain_no_noise(monkeypatch):
+    """Length scales that are estimated from all rows tell a row of its own response."""
+    rng = np.random.default_rng(0)
+    task = Task(rng.standard_normal((80, 10)), rng.standard_normal((80, 1)), [], None, 5, 3, 0, 1)
+
+    def explained():
+        return 1.0 - np.mean((task.y - GaussianProcessMean("rbf").cross_fit(task).out_of_fold) ** 2) / task.y.var()
+
+    assert GaussianProcessMean("rbf").n_fits(task) == 6
+    assert explained() < 0.0
+    monkeypatch.setattr(gaussian_process, "ROWS_PER_LENGTH", 0)
+    assert explained() > 0.1
 
 
 def test_a_smooth_function_is_found_by_a_process():
