@@ -154,3 +154,20 @@ def test_densities_integrate_to_one_between_limits():
         np.testing.assert_allclose(np.trapezoid(distribution.pdf(grid[None]), grid, axis=1), 1.0, atol=1e-3)
         outside = support.low - 1e-9 if np.isfinite(support.low) else support.high + 1e-9
         assert (distribution.pdf(outside) == 0.0).all()
+
+
+def test_joint_points_keep_their_ranks_and_samples_follow():
+    rng = np.random.default_rng(0)
+    points, support = rng.normal(0.5, 1.0, size=(6, 200)), Support(0.0)
+    moved = support.moved(points)
+    assert moved.min() > 0.0
+    np.testing.assert_array_equal(np.argsort(moved, axis=1), np.argsort(points, axis=1))
+    samples = rng.normal(0.5, 1.0, size=(50, 6))
+    carried = support.carried(samples, points)
+    assert carried.min() > 0.0
+    np.testing.assert_array_equal(support.carried(samples[:7], points), carried[:7])
+    far = samples > np.sort(points, axis=1)[:, 190]
+    np.testing.assert_array_equal(carried[far], samples[far])
+    piled = Support(0.0, atoms=np.zeros(1))
+    np.testing.assert_array_equal(piled.moved(points), np.maximum(points, 0.0))
+    np.testing.assert_array_equal(Support(0.0, integers=True).carried(samples, points), np.maximum(np.rint(samples), 0))

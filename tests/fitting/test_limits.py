@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from diffgbm import ConformalDiffGBM, DiffGBM, load
+from diffgbm import AutoDiffGBM, ConformalDiffGBM, DiffGBM, load
 from diffgbm.distributions.support import Support
-from diffgbm.fitting.limits import are_counts, check_support, find_support, wanted_atoms
+from diffgbm.fitting.limits import are_counts, check_support, find_support, given_limits, wanted_atoms
+from tests.auto.tiny_auto import LEAST
 
 OPTIONS = {"n_estimators": 30, "n_repeats": 5, "num_leaves": 8, "seed": 0, "n_jobs": 1}
 
@@ -124,8 +125,41 @@ def test_responses_outside_are_counted_and_shown():
         DiffGBM.flow(**OPTIONS, discrete=True).fit(X, y)
     with pytest.raises(ValueError, match="discrete must be True or False; got 'yes'"):
         DiffGBM.flow(**OPTIONS, discrete="yes").fit(X, y)
-    with pytest.raises(ValueError, match="one dimension"):
-        DiffGBM.flow(**OPTIONS, support=(0, 1)).fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match=r"one pair .* for one response"):
+        DiffGBM.flow(**OPTIONS, support=[(0, 1), (0, 1)]).fit(X, y)
+    with pytest.raises(ValueError, match="a list of one for each of 2 responses"):
+        DiffGBM.flow(**OPTIONS, support=[(0, 1)]).fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match=r"Response 1: support=\(0\.0, 1\.0\): .* lie outside"):
+        DiffGBM.flow(**OPTIONS, support=(0, 1)).fit(X, np.column_stack([y, y + 2.0]))
+
+
+@pytest.mark.parametrize("make", [DiffGBM.flow, AutoDiffGBM])
+def test_each_of_several_responses_has_its_limits(make, tmp_path):
+    X, positive = table("exponential")
+    zeros, free = table("zeros")[1], np.random.default_rng(1).normal(size=300)
+    options = OPTIONS if make is not AutoDiffGBM else {"preset": LEAST, "time_limit": 3, "seed": 0, "n_jobs": 1}
+    model = make(**options, support=[(0, None), (0, None), None]).fit(X, np.column_stack([positive, zeros, free]))
+    joint, samples = model.predict_distribution(X), model.sample(X, 50, seed=0)
+    for j in (0, 1):
+        assert joint.points[:, :, j].min() >= 0.0
+        assert samples[:, :, j].min() >= 0.0
+        assert np.asarray(model.predict_interval(X))[:, j].min() >= 0.0
+    assert (joint.points[:, :, 0] == 0.0).mean() == 0.0  # none is exactly zero
+    assert (joint.points[:, :, 1] == 0.0).mean() > 0.1
+    assert samples[:, :, 2].min() < 0.0
+    np.testing.assert_allclose(samples.mean(axis=0).mean(axis=0), joint.mean().mean(axis=0), atol=0.1)
+    np.testing.assert_array_equal(model.sample(X[20:30], 7, seed=0, first_row=20), model.sample(X, 7, seed=0)[:, 20:30])
+    model.save(tmp_path / "m.diffgbm")
+    np.testing.assert_array_equal(load(tmp_path / "m.diffgbm").predict_distribution(X).points, joint.points)
+
+
+def test_what_is_said_of_each_response():
+    X, y = np.zeros((4, 1)), np.arange(12.0).reshape(4, 3)
+    assert given_limits("auto", X, y) == (("auto", None),) * 3
+    assert given_limits(None, X, y[:, 0]) == ((None, None),)
+    each = given_limits(["auto", (0, None), None], X, y)
+    assert [one for one, _ in each] == ["auto", (0, None), None]
+    assert [None if limits is None else limits.low for _, limits in each] == [None, 0.0, None]
 
 
 def test_what_auto_finds():

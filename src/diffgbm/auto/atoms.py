@@ -93,6 +93,15 @@ class ResponseShape:
             points = np.clip(points, self.low, self.high)
         return self.limits.confined(np.sort(points, axis=1))
 
+    def moved(self, points: Array) -> Array:
+        """Move points (n, m) of several responses, which belong together: each keeps its rank in its row."""
+        if self.limits is None or self.limits.integers or self.atoms is not None:
+            return self(points)
+        order = np.argsort(points, axis=1, kind="stable")
+        out = np.empty_like(points)
+        np.put_along_axis(out, order, self.confined(np.take_along_axis(points, order, axis=1)), axis=1)
+        return out
+
     @property
     def support(self) -> Support | None:
         """The support of predictive distributions; ``None`` for a response that can be anywhere."""

@@ -20,7 +20,7 @@ from diffgbm.auto.scorer import Scorer
 from diffgbm.auto.trainer import Trainer
 from diffgbm.distributions import PredictiveDistribution
 from diffgbm.distributions.support import Support
-from diffgbm.fitting.limits import check_support, table_support
+from diffgbm.fitting.limits import given_limits
 from diffgbm.fitting.training_table import TrainingTable
 
 HOLDOUT_POINTS = 500
@@ -36,21 +36,19 @@ class Shaping:
 
     Attributes
     ----------
-    discrete, support
-        The arguments.
-    limits : Support or None
-        What ``support`` means for the responses.
+    discrete : bool or str
+        The argument.
+    supports : tuple
+        The argument ``support`` for each response, and its limits if these are numbers.
     """
 
     discrete: bool | str
-    support: Any
-    limits: Support | None
+    supports: tuple[tuple[Any, Support | None], ...]
 
     @classmethod
     def of(cls, discrete: bool | str, support: Any, X: Any, y: Any) -> Shaping:
         """Check the arguments against the user's table."""
-        limits = None if check_support(support) is None else table_support(support, False, X, y)
-        return cls(discrete if isinstance(discrete, str) else bool(discrete), support, limits)
+        return cls(discrete if isinstance(discrete, str) else bool(discrete), given_limits(support, X, y))
 
     def of_pool(self, trainer: Trainer, scorer: Scorer, pool: Pool, observed: Array) -> Shapes:
         """Return the shapes of a pool's responses; ``discrete="auto"`` takes those that its held-out rows accept.
@@ -63,26 +61,27 @@ class Shaping:
             found = accepted_shapes(known, known[pool.rows], pool.points, scorer.weights_of(pool.rows))
         else:
             found = tuple(ResponseShape.of(column) if self.discrete else ResponseShape() for column in known.T)
-        return tuple(self._limited(shape, column) for shape, column in zip(found, observed.T, strict=True))
+        return tuple(map(self._limited, found, observed.T, self.supports))
 
     def of_responses(self, observed: Array) -> Shapes:
         """Return the shapes of responses (n, d) that are predicted by themselves."""
-        return tuple(self._limited(ResponseShape.of(column), column) for column in observed.T)
+        return tuple(map(self._limited, map(ResponseShape.of, observed.T), observed.T, self.supports))
 
-    def _limited(self, shape: ResponseShape, y: Array) -> ResponseShape:
+    def _limited(self, shape: ResponseShape, y: Array, given: tuple[Any, Support | None]) -> ResponseShape:
         """Add what ``support`` says to the shape of a response (n,): its limits, or none of our own.
 
         A response that is to be discrete and takes too many values for a list is a whole number. One that takes few,
         which are whole numbers in a row, can be any whole number between limits that the caller gave.
         """
+        support, limits = given
         if shape.atoms is not None:
-            return shape if self.limits is None else shape.as_counts(self.limits)
-        if self.support is None:
+            return shape if limits is None else shape.as_counts(limits)
+        if support is None:
             shape = replace(shape, limits=None)
-        elif self.limits is not None:
-            shape = shape.within(self.limits, y)
+        elif limits is not None:
+            shape = shape.within(limits, y)
         if self.discrete is True and (y == np.rint(y)).all():
-            least = Support(0.0) if self.support == "auto" and y.min() >= 0.0 else Support()
+            least = Support(0.0) if isinstance(support, str) and y.min() >= 0.0 else Support()
             shape = replace(shape, limits=replace(shape.limits or least, integers=True))
         return shape
 

@@ -156,7 +156,7 @@ class PooledModel:
         for j, shape in enumerate(self.shapes):
             if shape:
                 # points of several responses belong together: they keep their order
-                move = shape.confined if self.first.response.is_1d else shape
+                move = shape.confined if self.first.response.is_1d else shape.moved
                 points[:, :, j] = move(points[:, :, j])
         return points
 
@@ -186,7 +186,9 @@ class PooledModel:
         if self.climatology is not None:
             samples = np.flatnonzero(member_of == len(self.members))
             out[samples] = self.climatology.sample(len(samples), len(X), _stream(key, len(self.members)), first_row)
-        return np.swapaxes(self.confined(np.swapaxes(out, 0, 1)), 0, 1)
+        for j, shape in enumerate(self.shapes):
+            out[:, :, j] = shape(out[:, :, j])
+        return out
 
 
 def _warn_of_lost(member: FittedMember, count: int, n_rows: int) -> None:

@@ -69,6 +69,34 @@ class Support:
         out[rows] = np.sort(some, axis=1)
         return out
 
+    def moved(self, points: Array) -> Array:
+        """Move points (n, m) in any order to possible values; each keeps its rank in its row.
+
+        Points beyond a limit that is an atom are moved to it, others inside. Several responses have joint points, which
+        belong together.
+        """
+        if self.integers:
+            return self.rounded(points)
+        at_low, at_high = (end in self.atoms for end in (self.low, self.high))
+        points = np.clip(points, self.low if at_low else None, self.high if at_high else None)
+        order = np.argsort(points, axis=1, kind="stable")
+        inside = self.confined(np.take_along_axis(points, order, axis=1))
+        out = np.empty_like(points)
+        np.put_along_axis(out, order, inside, axis=1)
+        return out
+
+    def carried(self, samples: Array, points: Array) -> Array:
+        """Move samples (s, n) as ``moved`` moves the points (n, m) of their rows, each independently of the others."""
+        if self.integers:
+            return self.rounded(samples)
+        before, after = (np.sort(part, axis=1) for part in (points, self.moved(points)))
+        shifts = [np.interp(*row) for row in zip(samples.T, before, after - before, strict=True)]
+        out = samples + np.column_stack(shifts)
+        # beyond the outermost points, which are inside
+        low = after[:, 0] if np.isfinite(self.low) else -np.inf
+        high = after[:, -1] if np.isfinite(self.high) else np.inf
+        return np.clip(out, low, high)
+
     def rounded(self, points: Array) -> Array:
         """Round points of any shape to whole numbers between the limits, if whole numbers are the atoms."""
         return np.clip(np.floor(points + 0.5), np.ceil(self.low), np.floor(self.high)) if self.integers else points

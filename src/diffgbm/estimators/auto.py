@@ -39,7 +39,7 @@ from diffgbm.estimators.preprocessing import (
     summary_of_folds,
     write_folds,
 )
-from diffgbm.fitting.limits import check_support
+from diffgbm.fitting.limits import check_supports
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.submodels import Submodels
 from diffgbm.members.argument import read_members
@@ -90,7 +90,7 @@ class AutoDiffGBM(DistributionalRegressor):
         Where the response can be; an end may be None, which is open: ``(0, None)`` for prices. No sample, quantile,
         mean or interval lies outside. "auto" keeps predictions of a response that is never negative at zero or above
         (with ``discrete="auto"``); None leaves that to you. Limits have a probability of their own only where
-        responses pile up. A pair is for one response.
+        responses pile up. Several responses have the same, or a list of one for each.
     preprocess : transformer, optional
         Any transformer of scikit-learn's kind for raw rows: ``ColumnTransformer``, ``Pipeline``, ``TargetEncoder``. It
         is fitted inside folds: four models, each with its transformer, learn from three quarters of the rows, share the
@@ -198,7 +198,7 @@ class AutoDiffGBM(DistributionalRegressor):
             raise ValueError(f"time_limit must be a number of seconds > 0 or None; got {self.time_limit!r}.")
         if not (isinstance(self.discrete, (bool, np.bool_)) or self.discrete == "auto"):
             raise ValueError(f"discrete must be True, False or 'auto'; got {self.discrete!r}.")
-        check_support(self.support)
+        check_supports(self.support)
         members = read_members(self.members)
         if members and read_response(y)[1].shape[1:] not in ((), (1,)):
             raise ValueError("members work with one response; leave them out, or fit one model for each response.")

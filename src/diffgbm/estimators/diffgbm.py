@@ -143,7 +143,8 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         mean or interval lies outside, and densities integrate to one inside. Limits have a probability of their own
         only where responses pile up: values of at least 2% of the rows at a limit become ``atoms``, if these are not
         given. ``"auto"`` finds the limit zero of responses that are never negative, ``atoms="auto"``, and counts
-        (``discrete``). Samples are drawn from the predictive distribution. For one response.
+        (``discrete``). Samples are drawn from the predictive distribution. Several responses have the same, or a list
+        of one for each: ``[(0, None), None]``; their joint points keep their ranks, and have no classifiers of atoms.
     discrete : bool, default=False
         The response is a whole number: so are quantiles and samples, and ``pmf`` gives probabilities. With ``support``
         zero the limit of counts is kept.
@@ -273,6 +274,9 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
     def _details(self) -> dict[str, Any]:
         division, support = getattr(self, "division_", ""), self.model_.whole_support
         kept = {} if self.model_.support is None else {"support": str(support)}
+        if self.model_.supports:
+            each = zip(self.model_.response_names, self.model_.supports, strict=True)
+            kept = {"support": "; ".join(f"{name}: {one or 'any number'}" for name, one in each)}
         return {**({"division": division} if division else {}), **kept}
 
     def fitted_models(self) -> tuple[FittedModel, ...]:
@@ -415,6 +419,11 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         self.model_.integrate(matrix, steps, draws, n_threads(self.n_jobs), max(int(verbose), self.verbose), receive)
         if self.model_.atoms is not None:
             out = self.model_.atoms.sampled(out, matrix, key, first_row)
+        if self.model_.supports:
+            points = self.model_.points(matrix, self.sampler_with(overrides), _JOINT_POINTS, n_threads(self.n_jobs))
+            for j, support in enumerate(self.model_.supports):
+                if support is not None:
+                    out[:, :, j] = support.carried(out[:, :, j], points[:, :, j])
         return self.model_.response.squeeze(out)
 
     def _sampled(

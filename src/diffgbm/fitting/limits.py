@@ -38,6 +38,19 @@ def check_support(support: Any) -> tuple[float, float] | None:
     return low, high
 
 
+def check_supports(support: Any) -> None:
+    """Raise unless an argument ``support`` is one for all responses, or a list with one for each."""
+    for each in _listed(support) or [support]:
+        check_support(each)
+
+
+def _listed(support: Any) -> list[Any] | None:
+    """Return the supports of several responses, if the argument is a list of them; a pair of ends is none."""
+    if not isinstance(support, (list, tuple)) or not any(isinstance(each, (list, tuple, str)) for each in support):
+        return None
+    return list(support)
+
+
 def check_responses(y: Array, labels: Any, ends: tuple[float, float] | None) -> None:
     """Raise if responses (n,) lie beyond the ends of ``support``; the message shows the first rows by their labels."""
     if ends is None:
@@ -60,11 +73,49 @@ def table_support(support: Any, discrete: bool, X: Any, y: Any) -> Support | Non
         return None
     given = read_response(y)[1]
     if given.ndim != 1:
-        raise ValueError(
-            f"support and discrete need a response of one dimension; got support={support!r}, discrete={discrete!r} "
-            "for y of two."
-        )
+        return None
+    if _listed(support) is not None:
+        raise ValueError(f"support must be one pair (low, high) for one response; got {support!r}.")
     return find_support(support, discrete, given, row_labels(X, y, len(given)))
+
+
+def table_supports(support: Any, discrete: bool, X: Any, y: Any) -> tuple[Support | None, ...]:
+    """Return the support of each of several responses; empty for one response, or if none has limits.
+
+    Limits at which responses pile up are atoms of it.
+    """
+    names, given = read_response(y)
+    if given.ndim == 1 or (support is None and not discrete):
+        return ()
+    each = _listed(support) or [support] * given.shape[1]
+    if len(each) != given.shape[1]:
+        raise ValueError(
+            f"support must be one pair (low, high), or a list of one for each of {given.shape[1]} responses; got "
+            f"{support!r}."
+        )
+    labels, found = row_labels(X, y, len(given)), []
+    for j, (one, column) in enumerate(zip(each, given.T, strict=True)):
+        try:
+            limits = find_support(one, discrete, column, labels)
+        except ValueError as error:
+            raise ValueError(f"Response {names[j] if names else j}: {error}") from None
+        if limits is not None and not limits.integers:
+            piles = np.intersect1d(atom_values(column, "auto"), [limits.low, limits.high])
+            limits = replace(limits, atoms=piles)
+        found.append(limits)
+    return tuple(found) if any(limits is not None for limits in found) else ()
+
+
+def given_limits(support: Any, X: Any, y: Any) -> tuple[tuple[Any, Support | None], ...]:
+    """Return for each response what the argument ``support`` says of it, and its limits if these are numbers."""
+    given = read_response(y)[1]
+    if given.ndim == 1:
+        return ((support, table_support(None if isinstance(support, str) else support, False, X, y)),)
+    each = _listed(support) or [support] * given.shape[1]
+    named = [None if isinstance(one, str) else one for one in each]
+    found = table_supports(named, False, X, y) if any(one is not None for one in named) else ()
+    limits = [None if one is None else replace(one, atoms=one.atoms[:0]) for one in found or [None] * len(each)]
+    return tuple(zip(each, limits, strict=True))
 
 
 def find_support(support: Any, discrete: bool, y: Array, labels: Any) -> Support | None:

@@ -53,6 +53,8 @@ class FittedModel:
         Training rows that new rows are compared with.
     support : Support or None
         Limits of the response, and whether it is a whole number.
+    supports : tuple of Support or None
+        The same for each of several responses; empty if none has limits.
     """
 
     features: FeatureTable
@@ -66,6 +68,7 @@ class FittedModel:
     atoms: Atoms | None = None
     reference: Reference | None = field(default=None, repr=False, compare=False)
     support: Support | None = None
+    supports: tuple[Support | None, ...] = ()
     engine: Engine = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -107,6 +110,12 @@ class FittedModel:
 
     def confined(self, points: Array) -> Array:
         """Move points (n, m, d) of the continuous part between the limits of the support."""
+        if self.supports:
+            moved = [
+                points[:, :, j] if support is None else support.moved(points[:, :, j])
+                for j, support in enumerate(self.supports)
+            ]
+            return np.stack(moved, axis=2)
         if self.support is None:
             return points
         low, high = self.support.low, self.support.high
@@ -157,7 +166,7 @@ class FittedModel:
             support, values = self.whole_support, points[:, :, 0]
             values = values if support is None else support.rounded(values)
             return PredictiveDistribution.from_points(values, self.response_names[0], index, support)
-        return JointDistribution(points, self.response_names, index)
+        return JointDistribution(points, self.response_names, index, self.supports or None)
 
     def with_first_stage(
         self, X: Array, stage_values: FirstStageValues | None = None

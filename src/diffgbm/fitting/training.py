@@ -33,7 +33,7 @@ from diffgbm.fitting.atoms import AtomFit, atom_values, fit_atoms
 from diffgbm.fitting.bags import ORDERED, Bag, Tick, train_bag
 from diffgbm.fitting.constraints import check_constraints, check_monotone, with_monotone
 from diffgbm.fitting.fit_progress import FitProgress
-from diffgbm.fitting.limits import check_support, table_support, wanted_atoms
+from diffgbm.fitting.limits import check_supports, table_support, table_supports, wanted_atoms
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.noise_design import NOISE_DESIGNS, check_copies
 from diffgbm.fitting.noise_table import NoiseTable
@@ -63,7 +63,9 @@ def fit_model(
     )
     if table.repetition.kind == "groups":
         _check_folds(params, table.structure)
-    return fit_table(params, table, support, warns=True)
+    supports = table_supports(params["support"], params["discrete"], X, y)
+    model, training = fit_table(params, table, support, warns=True)
+    return (replace(model, supports=supports) if supports else model), training
 
 
 def _check_folds(params: Mapping[str, Any], structure: Structure) -> None:
@@ -326,7 +328,7 @@ def check_arguments(params: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} must be a number > 0{' and <= 1' if most == 1.0 else ''}; got {value!r}.")
     check_atoms(params["atoms"])
     check_monotone(params["monotone"])
-    check_support(params["support"])
+    check_supports(params["support"])
     if not isinstance(params["discrete"], (bool, np.bool_)):
         raise ValueError(f"discrete must be True or False; got {params['discrete']!r}.")
     if params["seed"] is not None:

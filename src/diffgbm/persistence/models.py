@@ -75,6 +75,7 @@ def write_model(model: FittedModel, writer: Writer) -> dict[str, Any]:
         "atoms": _write_atoms(model.atoms, writer),
         "reference": writer.put(model.reference),
         "support": write_support(model.support),
+        **({"supports": [write_support(support) for support in model.supports]} if model.supports else {}),
     }
 
 
@@ -103,7 +104,10 @@ def read_model(stored: Stored, reader: Reader) -> Part:
     support = read_support(stored)
     if support is not None and not response.is_1d:
         raise ValueError("a support needs one response")
-    parts = (features, response, fitted, recipe, bags, mix, engine, stored["n_jobs"], atoms, rows, support)
+    supports = tuple(read_support({"support": each}) for each in stored.get("supports") or ())
+    if supports and (response.is_1d or len(supports) != d):
+        raise ValueError(f"there must be a support for each of {d} response(s)")
+    parts = (features, response, fitted, recipe, bags, mix, engine, stored["n_jobs"], atoms, rows, support, supports)
     return Part(FittedModel(*parts))
 
 
