@@ -9,7 +9,7 @@ from diffgbm.serving.application import LOOPBACK, Workers, application, host_nam
 from diffgbm.serving.limits import Limits
 from diffgbm.serving.problems import RequestError
 from diffgbm.serving.service import Service
-from tests.serving.client import Client
+from tests.serving.client import Client, httpx
 from tests.serving.models import ROW
 
 pytest.importorskip("starlette")
@@ -139,6 +139,29 @@ def test_requests_beyond_the_queue_are_refused():
 
     assert asyncio.run(ask()) == 503
     workers.close()
+
+
+def test_the_event_loop_does_not_wait_for_a_prediction(service, monkeypatch):
+    gate = threading.Event()
+
+    def slow(self, *arguments):
+        assert gate.wait(30)
+        return {"thread": threading.current_thread().name}
+
+    monkeypatch.setattr(Service, "predict", slow)
+    app = client_of(service, workers=1).app
+
+    async def ask():
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            waiting = asyncio.ensure_future(client.post("/predict", json=[ROW]))
+            health = await client.get("/health")  # would not return if the loop waited
+            gate.set()
+            return health.status_code, (await waiting).json()
+
+    status, answer = asyncio.run(ask())
+    assert status == 200
+    assert answer["thread"].startswith("predict")
 
 
 def test_a_body_that_does_not_come_is_given_up(model):

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from diffgbm._util.optional import need
-from diffgbm.serving.application import Workers, read_body, respond, safely
+from diffgbm.serving.application import Workers, answered, read_body, safely
 from diffgbm.serving.explorer import Explorer
 from diffgbm.serving.service import check_type, parse_json
 
@@ -57,7 +57,7 @@ def _file(name: str) -> Any:
 
 def _facts(explorer: Explorer, workers: Workers) -> Any:
     async def send(request: Any) -> Any:
-        return respond(await workers.run(explorer.facts))
+        return await answered(workers, explorer.facts)
 
     return send
 
@@ -70,6 +70,6 @@ def _answering(answer: Callable[[Any], dict[str, Any]], explorer: Explorer, work
         # a form of another page cannot send this type without being asked for permission
         check_type(request.headers.get("content-type", ""))
         body = await read_body(request, explorer.service.limits)
-        return respond(await workers.run(parsed, body))
+        return await answered(workers, parsed, body)
 
     return send
