@@ -135,9 +135,10 @@ def catboost_quantiles(table: Table, settings: Settings) -> Array:
     loss = "MultiQuantile:alpha=" + ",".join(map(str, LEVELS.tolist()))
     model = catboost.CatBoostRegressor(
         loss_function=loss,
-        iterations=300,
-        learning_rate=0.1,
-        early_stopping_rounds=20,
+        iterations=500,
+        learning_rate=0.03,
+        depth=4,
+        early_stopping_rounds=50,
         thread_count=1,
         random_seed=settings.seed,
         allow_writing_files=False,
