@@ -69,3 +69,11 @@ def test_a_reduced_fit_says_so_and_learns_from_fewer_rows(monkeypatch):
     assert len(np.unique(model.oob_rows_)) <= 150
     assert set(model.first_stage_errors_) == {"lightgbm", "stack"}
     assert len(model.weights_) == 1
+
+
+def test_a_search_needs_seconds_of_its_own():
+    """Just above the limit of the reduced work the whole work must be as good: it needs time for a search."""
+    for rows, seconds in ((3000, 5.0), (10_000, 7.4), (50_000, 20.7)):
+        limits = np.array([0.7, 0.95, 1.05, 2.0]) * seconds
+        assert [effort_for(PRESETS["fast"], limit, rows, 20).is_reduced for limit in limits] == [True] * 2 + [False] * 2
+    assert not effort_for(PRESETS["fast"], 0.5, 1000, 20).is_reduced
