@@ -25,7 +25,7 @@ FIGURE = ROOT / "docs" / "_static" / "structure.png"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--rows", type=int, default=600, help="training rows of the tables with limits")
-    parser.add_argument("--seeds", type=int, default=5, help="tables of each kind")
+    parser.add_argument("--seeds", type=int, default=4, help="tables of each kind")
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS), metavar="MODEL")
     parser.add_argument("--results-dir", type=Path, default=RESULTS, help="directory of lines and page")
     parser.add_argument("--figure", type=Path, default=FIGURE, help="figure to write")

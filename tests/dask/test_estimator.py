@@ -72,11 +72,14 @@ def test_atoms_are_refused_before_anything_is_computed():
         DaskDiffGBM(atoms=[0.0]).fit(da.from_array(X, chunks=(20, 3)), da.from_array(y, chunks=20))
 
 
-@pytest.mark.parametrize("arguments", [{"support": (0, None)}, {"discrete": True}])
-def test_limits_and_counts_are_refused_before_anything_is_computed(arguments):
-    X, y = toy(60)
-    with pytest.raises(ValueError, match=r"DaskDiffGBM has neither support nor discrete; got .* Use DiffGBM"):
-        DaskDiffGBM(**arguments).fit(da.from_array(X, chunks=(20, 3)), da.from_array(y, chunks=20))
+def test_limits_and_counts(client):
+    X, y = toy(240)
+    counts = np.rint(3.0 * np.abs(y))
+    lazy = da.from_array(X, chunks=(80, 3))
+    model = DaskDiffGBM.flow(**SMALL, support=(0, None), discrete=True).fit(lazy, da.from_array(counts, chunks=80))
+    samples = model.sample(lazy, 20, seed=0).compute()
+    np.testing.assert_array_equal(samples, np.abs(np.rint(samples)))
+    assert model.predict_interval(lazy).compute().min() >= 0.0
 
 
 def test_time_is_refused_with_a_remedy():

@@ -15,6 +15,7 @@ from diffgbm._util.types import Array
 from diffgbm.dask.boosting import held_out_rows, noise_table, noisy_part, sampled_noisy, train_noise
 from diffgbm.dask.first_stage import PartitionedTable, check_plan
 from diffgbm.dask.groups import GROUPS_PER_PART, check_count_of_groups, split_off
+from diffgbm.dask.limits import check_limits, limit_counts, limits_of
 from diffgbm.dask.network import LEARNERS, TIME_OUT
 from diffgbm.dask.partitions import aligned, check_collection, pieces
 from diffgbm.dask.reading import encode, facts_of, whole_table
@@ -62,11 +63,7 @@ def fit_on_cluster(
     check_arguments(params)
     if params["atoms"] is not None:
         raise ValueError(f"{owner} does not fit atoms; got atoms={params['atoms']!r}. Use DiffGBM.")
-    if params["support"] is not None or params["discrete"]:
-        raise ValueError(
-            f"{owner} has neither support nor discrete; got support={params['support']!r} and "
-            f"discrete={params['discrete']!r}. Use DiffGBM, or clip its predictions."
-        )
+    ends = check_limits(params["support"], params["discrete"], owner)
     if params["monotone"]:
         raise ValueError(f"{owner} has no monotone; got {params['monotone']!r}. Use DiffGBM.")
     client = the_client(client)
@@ -78,6 +75,11 @@ def fit_on_cluster(
     facts = client.gather(client.compute(read, workers=list(threads), allow_other_workers=True))
     features, response = whole_table(facts, owner)
     features = features if group_column is None else replace(features, ignored=(group_column,))
+    limits = None
+    if ends is not None:
+        counts = [delayed(limit_counts)(part, ends) for part, f in zip(columns[1], facts, strict=True) if f.n_rows]
+        found = client.gather(client.compute(counts, workers=list(threads), allow_other_workers=True))
+        limits = limits_of(found, ends, params["discrete"], owner)
     check_constraints(params, features.n_features, features.categorical)
     filled = [i for i, f in enumerate(facts) if f.counted]
     if len(filled) == 1:
@@ -96,7 +98,13 @@ def fit_on_cluster(
         part = delayed(encode)(*(c[i] for c in columns), i, int(starts[i]), features, response, owner, labels[i])
         # a preference only: the user's own tasks must not be bound to a worker that may die
         worker_group.made.append(client.compute(part, workers=[at], allow_other_workers=True))
-    return _fit_together(params, worker_group, [facts[i].counted for i in filled], features, response, plan, n_groups)
+    counted = [facts[i].counted for i in filled]
+    model = _fit_together(params, worker_group, counted, features, response, plan, n_groups)
+    if limits is None:
+        return model
+    if response.is_1d:
+        return replace(model, support=limits)
+    return replace(model, supports=(limits,) * model.n_responses)
 
 
 def _fit_together(
