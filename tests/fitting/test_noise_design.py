@@ -112,3 +112,20 @@ def test_copies_of_small_and_large_tables():
     for wrong in ("many", 0, 2.5, None, True):
         with pytest.raises(ValueError, match="n_repeats must be an integer >= 1"):
             check_copies(wrong)
+
+
+PAPER = {
+    "published": ([0.8050048737161427, 0.8079427103285963], [0.27276877584472176, -1.2333286640307717]),
+    "score_plus": ([0.3218848293687259, 0.24062940022314772], [0.27276877584472176, -1.2333286640307717]),
+    "flow": ([0.8050048737161427, 1.0], [-1.2333286640307717, -0.9582652054360887]),
+}
+"""First times and noise of five rows with two copies, as they were before there was a choice."""
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_the_papers_rows_draw_the_noise_that_they_always_drew(name):
+    model = DiffGBM.from_recipe(name)
+    times, noise = drawn(model.noise_design, model.recipe, repeats=2, rows=5)
+    expected = PAPER[name]
+    np.testing.assert_allclose(times.ravel()[:2], expected[0], rtol=1e-9)
+    np.testing.assert_allclose(noise.ravel()[:2], expected[1], rtol=1e-9)
