@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "short-limits": "benchmarks.short_limits",
     "shrunk-scale": "benchmarks.shrunk_scale",
     "scale": "benchmarks.scale",
+    "serving": "benchmarks.serving.command",
     "structure": "benchmarks.structured.command",
     "study": "benchmarks.paper_studies.command",
     "style": "benchmarks.style",

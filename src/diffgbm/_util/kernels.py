@@ -14,6 +14,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import event, types
 from numba.extending import intrinsic, register_jitable
 
+from diffgbm._util.kernel_cache import add_layers
 from diffgbm._util.progress import note
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -56,9 +57,11 @@ def kernel(function: Function) -> Function:
     """
     function.__qualname__ = f"{function.__name__}_{digest(Path(function.__code__.co_filename).parent)}"
     try:
-        return cast(Function, numba.njit(nogil=True, cache=True)(function))
-    except RuntimeError:  # no directory is writable: compile in every session
-        return cast(Function, numba.njit(nogil=True)(function))
+        compiled = numba.njit(nogil=True, cache=True)(function)
+    except RuntimeError:  # numba finds no directory that is writable
+        compiled = numba.njit(nogil=True)(function)
+    add_layers(compiled)
+    return cast(Function, compiled)
 
 
 def part(function: Function) -> Function:

@@ -1,0 +1,1 @@
+"""Time of a prediction, as a service meets it: one row, a hundred, ten thousand."""
