@@ -16,7 +16,7 @@ from pathlib import Path
 
 import vega_datasets
 
-from diffgbm import AutoDiffGBM
+from diffgbm import DiffGBM
 from diffgbm.serving import server
 from diffgbm.serving.explorer import Explorer
 from diffgbm.serving.pages import routes
@@ -41,7 +41,7 @@ def explorer(folder: Path) -> Explorer:
     cars = vega_datasets.data.cars().dropna(subset="Miles_per_Gallon")[list(COLUMNS)].rename(columns=COLUMNS)
     X, y = cars.drop(columns="miles per gallon"), cars["miles per gallon"]
     cars.to_csv(folder / "cars.csv", index=False)
-    model = AutoDiffGBM(preset="fast", time_limit=60, seed=0, n_jobs=1).fit(X, y)
+    model = DiffGBM.flow(seed=0, n_jobs=1).fit(X, y)
     table = read_rows(folder / "cars.csv", model.fitted_models()[0].features, ["miles per gallon"])
     return Explorer(Service(model, "cars.dgbm"), "cars.dgbm", table)
 
