@@ -18,7 +18,7 @@ from benchmarks.dispatch import cores
 from benchmarks.records import Record, append, latest
 from benchmarks.rivals.contestants import CONTESTANTS
 from benchmarks.rivals.figure import draw
-from benchmarks.rivals.jobs import KEY, Cell, run_cell
+from benchmarks.rivals.jobs import KEY, Cell, is_busy, run_cell
 from benchmarks.rivals.page import page
 from benchmarks.rivals.problems import FOLDS, KNOWN, TABLES, Problem, problem
 from benchmarks.rivals.results import block
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limits", nargs="+", type=float, default=list(LIMITS), metavar="SECONDS")
     parser.add_argument("--threads", type=int, default=min(THREADS, cores()), help="cores of each fit")
     parser.add_argument("--again", nargs="+", choices=CONTESTANTS, default=[], help="run these even if lines exist")
-    parser.add_argument("--retry", action="store_true", help="run failed cells again")
+    parser.add_argument("--retry", action="store_true", help="run cells again that failed or ran on a busy machine")
     parser.add_argument("--minutes", type=float, help="begin no further fit after this time")
     parser.add_argument("--page-only", action="store_true", help="write the page from the recorded lines")
     parser.add_argument("--results", type=Path, default=RESULTS, help="directory of rivals.jsonl, .md and .png")
@@ -68,11 +68,14 @@ def plan(
 def to_do(
     cells: Sequence[Cell], done: dict[tuple[Any, ...], Record], again: Sequence[str] = (), retry: bool = False
 ) -> list[Cell]:
-    """Return the cells without a line, those of contestants to run again, and with ``retry`` those that failed."""
+    """Return the cells without a line, those of contestants to run again, and with ``retry`` those that failed.
+
+    Cells that ran on a busy machine count as failed.
+    """
 
     def wanted(cell: Cell) -> bool:
         line = done.get(cell.key)
-        return line is None or cell.contestant in again or (retry and "failed" in line)
+        return line is None or cell.contestant in again or (retry and ("failed" in line or is_busy(line)))
 
     return [cell for cell in cells if wanted(cell)]
 

@@ -26,6 +26,8 @@ KEY = ("table", "fold", "contestant", "limit", "threads")
 """What makes a cell; the limit of a contestant that takes none is null."""
 PATIENCE, STARTING = 3.0, 120.0
 """A process is ended after this multiple of the time limit, and seconds for imports and predictions besides."""
+BUSY = 1.5
+"""A machine is busy with more runnable processes for each core than this, the fit's own included."""
 THREAD_VARIABLES = (
     *("OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "OPENBLAS_NUM_THREADS"),
     *("MKL_NUM_THREADS", "RAYON_NUM_THREADS", "NUMBA_NUM_THREADS"),
@@ -52,6 +54,16 @@ class Cell:
         return f"{self.table} fold {self.fold}, {self.contestant}{limit}"
 
 
+def load() -> float | None:
+    """Return the runnable processes for each core, averaged over the last minute; ``None`` where it is unknown."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else None
+
+
+def is_busy(line: Record) -> bool:
+    """Whether a line was measured beside other jobs: a time limit then allows less, and times are too long."""
+    return bool((line.get("load") or 0.0) > BUSY)
+
+
 def run_cell(cell: Cell, problem: Problem, longest: float) -> Record:
     """Fit one contestant; return its line, with ``failed`` instead of scores if it did not answer.
 
@@ -69,9 +81,9 @@ def run_cell(cell: Cell, problem: Problem, longest: float) -> Record:
         quantiles, report = run_contestant(contestant, cell, problem, longest)
         found = scores(quantiles, problem.y_test)
     except (PeerError, ValueError) as error:
-        return {**start, "failed": str(error)[-400:]}
+        return {**start, "load": load(), "failed": str(error)[-400:]}
     row = 1e6 * report["predict_seconds"] / len(problem.y_test)
-    return {**start, **found, "oracle": problem.oracle, **report, "row_microseconds": row}
+    return {**start, **found, "oracle": problem.oracle, **report, "row_microseconds": row, "load": load()}
 
 
 def run_contestant(contestant: Contestant, cell: Cell, problem: Problem, longest: float) -> tuple[Any, dict[str, Any]]:

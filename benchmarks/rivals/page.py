@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.records import Record
 from benchmarks.rivals.contestants import CONTESTANTS
-from benchmarks.rivals.jobs import KEY, Cell
+from benchmarks.rivals.jobs import KEY, Cell, is_busy
 from benchmarks.rivals.results import KEPT, Block, block, geometric_ratios
 from benchmarks.tables.ranking import ALPHA, critical_difference, friedman, mean_ranks
 from diffgbm._util.types import Array
@@ -35,7 +35,7 @@ def page(lines: Sequence[Record], cells: Sequence[Cell], threads: int, folds: Se
     limits = sorted({cell.limit for cell in cells if cell.limit is not None})
     blocks = [block(lines, limit, threads, folds) for limit in limits]
     parts = ["# DiffGBM beside other packages", _introduction(threads, folds)]
-    parts += [missing(lines, cells)]
+    parts += [missing(lines, cells), *busy(lines)]
     parts += [f"![CRPS against time]({figure})"] if figure else []
     for found in blocks:
         if found.contestants:
@@ -53,7 +53,6 @@ def _introduction(threads: int, folds: Sequence[int]) -> str:
         "nobody is tuned. The CRPS is that of 99 quantiles for all.",
         "A package that takes no time limit is fitted once, and counts under a limit if its fit took at most",
         f"{KEPT:g} times as long.",
-        "Other jobs ran on the machine: times show orders of magnitude.",
     )
     return "\n".join(sentences)
 
@@ -77,6 +76,18 @@ def missing(lines: Sequence[Record], cells: Sequence[Cell]) -> str:
         last = done[of[-1].key]["failed"].strip().splitlines()[-1][:160]
         items.append(f"- {CONTESTANTS[name].label} failed {len(of)} times, the last time with: {last}")
     return "\n".join([text, "", *items])
+
+
+def busy(lines: Sequence[Record]) -> list[str]:
+    """Say how many lines were measured beside other jobs."""
+    count = sum(map(is_busy, lines))
+    if not count:
+        return []
+    return [
+        f"**{count} of {len(lines)} fits ran on a busy machine**, beside other jobs: their times are too long, and "
+        "contestants that keep a time limit had less time to compute than it says, others had not. "
+        f"`{COMMAND} --retry` measures them again."
+    ]
 
 
 def _sections(found: Block) -> list[str]:

@@ -25,9 +25,9 @@ class Block:
     limit : float
         Seconds.
     tables : tuple of str
-        Tables that anyone has finished.
+        Tables of which anyone has all folds.
     contestants : tuple of str
-        Contestants that have finished any table.
+        Contestants that have all folds of any table.
     lines : dict
         Lines of all folds by (contestant, table).
     folds : tuple of int
@@ -41,15 +41,13 @@ class Block:
     folds: tuple[int, ...]
 
     def values(self, field: str, contestants: Sequence[str] | None = None) -> Array:
-        """Means over folds, (contestants, tables); NaN where a fold is missing."""
+        """Means over folds, (contestants, tables); NaN where there are none."""
         names = self.contestants if contestants is None else contestants
         return np.array([[self._mean(c, t, field) for t in self.tables] for c in names])
 
     def _mean(self, contestant: str, table: str, field: str) -> float:
         lines = self.lines.get((contestant, table), ())
-        if {line["fold"] for line in lines} != set(self.folds):
-            return float("nan")
-        return float(np.mean([line[field] for line in lines]))
+        return float(np.mean([line[field] for line in lines])) if lines else float("nan")
 
     @property
     def complete(self) -> tuple[str, ...]:
@@ -67,6 +65,8 @@ def block(lines: Sequence[Record], limit: float, threads: int, folds: Sequence[i
         if line["limit"] == limit or (line["limit"] is None and line["fit_seconds"] <= KEPT * limit):
             key = (line["contestant"], line["table"])
             kept[key] = (*kept.get(key, ()), line)
+    # a mean over fewer folds would be another quantity
+    kept = {key: found for key, found in kept.items() if {line["fold"] for line in found} == set(folds)}
     tables = tuple(t for t in (*TABLES, *KNOWN) if any(table == t for _, table in kept))
     names = tuple(c for c in CONTESTANTS if any(name == c for name, _ in kept))
     return Block(limit, tables, names, kept, tuple(folds))

@@ -81,6 +81,9 @@ def test_lines_are_not_repeated_and_failures_only_on_demand(tmp_path):
     assert command.to_do(cells, done) == cells[3:]
     assert command.to_do(cells, done, retry=True) == [cells[1], cells[3]]
     assert command.to_do(cells, done, again=["fast"]) == [cells[0], cells[2], cells[3]]
+    busy = {key: {**found, "load": 3.0} for key, found in done.items()}
+    assert command.to_do(cells, busy, retry=True) == cells
+    assert command.to_do(cells, busy) == cells[3:]
     times = iter([0.0, 0.0, 100.0])
     assert command.work(cells, lambda name, fold: None, path, 30.0, 1.0, run_one, lambda: next(times)) == 1
 
@@ -107,6 +110,8 @@ def test_a_block_averages_folds_and_leaves_out_who_was_too_slow():
     assert np.isnan(found.values("crps", ["ngboost"])[0, 1])
     assert block(lines(), 120.0, 1, [1, 2]).contestants == ("ngboost", "quantile_forest")
     assert block(lines(), 30.0, 2, [1, 2]).contestants == ()
+    one_fold = block([x for x in lines() if x["fold"] == 1 or x["contestant"] == "fast"], 30.0, 1, [1, 2])
+    assert one_fold.contestants == ("fast",)
 
 
 def test_the_page_ranks_and_says_what_is_missing():
@@ -122,6 +127,9 @@ def test_the_page_ranks_and_says_what_is_missing():
     broken = [*lines()[1:], {**lines()[0], "failed": "exit code 1: out of\nmemory"}]
     assert "AutoDiffGBM fast failed 1 times, the last time with: memory" in page(broken, CELLS, 1, [1, 2], None)
     assert "All 18 fits were made" in page(lines(), CELLS, 1, [1, 2], None)
+    assert "busy machine" not in text
+    crowded = [{**lines()[0], "load": 2.0}, *lines()[1:]]
+    assert "1 of 18 fits ran on a busy machine" in page(crowded, CELLS, 1, [1, 2], None)
 
 
 def test_the_figure(tmp_path):
