@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -37,8 +38,9 @@ def page(lines: Sequence[Record], cells: Sequence[Cell], threads: int, folds: Se
     parts = ["# DiffGBM beside other packages", _introduction(threads, folds)]
     parts += [missing(lines, cells), *busy(lines)]
     parts += [f"![CRPS against time]({figure})"] if figure else []
-    for found in blocks:
-        if found.contestants:
+    for i, found in enumerate(blocks):
+        # contestants without a limit alone are the same under each
+        if found.contestants and (i == 0 or any(CONTESTANTS[name].limited for name in found.contestants)):
             parts += [f"## {found.limit:g} seconds", *_sections(found)]
     parts += ["## Contestants", contestants(lines)]
     return "\n\n".join(parts) + "\n"
@@ -66,11 +68,10 @@ def missing(lines: Sequence[Record], cells: Sequence[Cell]) -> str:
         return f"All {len(cells)} fits were made."
     text = f"**Not complete: {len(absent)} of {len(cells)} fits are missing and {len(failed)} failed.** "
     text += "Ranks are those of the contestants and tables below, and may change."
-    names = dict.fromkeys(cell.contestant for cell in absent)
-    tables = dict.fromkeys(cell.table for cell in absent)
+    counts = Counter(cell.contestant for cell in absent)
     items = []
     if absent:
-        items.append(f"- Missing, of {', '.join(CONTESTANTS[name].label for name in names)}: {', '.join(tables)}.")
+        items.append("- Missing: " + ", ".join(f"{CONTESTANTS[name].label} {n}" for name, n in counts.items()) + ".")
     for name in dict.fromkeys(cell.contestant for cell in failed):
         of = [cell for cell in failed if cell.contestant == name]
         last = done[of[-1].key]["failed"].strip().splitlines()[-1][:160]

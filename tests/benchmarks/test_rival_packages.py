@@ -1,6 +1,8 @@
 """The comparison with other packages: scores, cells, lines that are not repeated, and a page that says what lacks."""
 
 import json
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -120,7 +122,7 @@ def test_the_page_ranks_and_says_what_is_missing():
     )
     text = page(lines(), everything, 1, [1, 2], "rivals.png")
     assert "6 of 24 fits are missing and 0 failed" in text
-    assert "Missing, of AutoDiffGBM best: yacht, energy, bimodal." in text
+    assert "Missing: AutoDiffGBM best 6." in text
     assert "| AutoDiffGBM fast | 1.00 | 1.000 | 3 |" in text
     assert "Nemenyi" in text
     assert "![CRPS against time](rivals.png)" in text
@@ -162,6 +164,14 @@ def test_the_runner_writes_sorted_quantiles_and_a_report(tmp_path, monkeypatch):
     assert report["fit_seconds"] >= 0.0
     assert report["peak_megabytes"] > 10.0
     assert "numpy" in report["versions"]
+
+
+def test_memory_is_that_of_the_process_itself(tmp_path):
+    """A small process that a large one started is small."""
+    large = np.ones(60_000_000)  # half a gigabyte
+    code = "import runpy, sys; m = runpy.run_path(sys.argv[1]); print(m['peak_megabytes']())"
+    done = subprocess.run([sys.executable, "-c", code, runner.__file__], capture_output=True, text=True, check=True)
+    assert 5.0 < float(done.stdout) < 0.5 * large.nbytes / 2**20
 
 
 def test_a_process_that_fails_or_hangs_is_a_line(tmp_path, monkeypatch):
