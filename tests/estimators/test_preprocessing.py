@@ -175,7 +175,7 @@ def test_errors_of_the_transformer_name_it(fitted):
         auto(preprocess=COLUMNS).fit(X, np.column_stack([y, y]))
     with pytest.raises(TypeError, match="preprocess changes"):
         report(fitted, X, y)
-    with pytest.raises(TypeError, match="encode has no answer with preprocess"):
+    with pytest.raises(TypeError, match="encode and explain_rows have no answer with preprocess"):
         fitted.encode(X)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from diffgbm._util.errors import WeakFitWarning, warn
 from diffgbm._util.types import Array, Booleans
-from diffgbm.fitting.atoms import END_ROWS
+from diffgbm.fitting.atoms import atom_values
 from diffgbm.fitting.model import FittedModel
 
 FEW_ROWS = 5
@@ -46,7 +46,7 @@ def warn_of_pile(y: Array, name: str, stacklevel: int) -> None:
     """Warn of responses (n,) that pile up at their smallest or largest value, where a diffusion has no point mass."""
     shares = {float(end): float(np.mean(y == end)) for end in (y.min(), y.max())}
     value, share = max(shares.items(), key=lambda item: item[1])
-    if share < PILE or share * len(y) < END_ROWS or share == 1.0 or np.all(y == np.rint(y)):
+    if share < PILE or value not in atom_values(y, "auto") or np.all(y == np.rint(y)):
         return
     warn(
         f"{name} is exactly {value:g} in {share:.0%} of the rows. The model spreads this probability over values "
