@@ -132,6 +132,17 @@ def test_point_masses_are_apart():
     assert trapezoid(row.pdf(grid), grid) == pytest.approx(0.25, abs=0.01)
 
 
+def test_an_atom_has_the_probability_that_pmf_gives():
+    """A limit moves points of the continuous part next to the atom; they are drawn as density, not as its mass."""
+    beside = np.full(30, np.nextafter(0.0, 1.0))
+    points = np.concatenate([np.zeros(20), beside, np.linspace(0.1, 2.0, 150)])[None]
+    distribution = PredictiveDistribution.from_points(points, support=Support(low=0.0, atoms=np.zeros(1)))
+    (row,) = smooth_rows(distribution)
+    assert row.atoms.tolist() == [0.0]
+    assert row.masses == pytest.approx(distribution.pmf(0.0), abs=0.005)
+    assert row.share == pytest.approx(0.9, abs=0.005)
+
+
 def test_a_count_is_a_set_of_point_masses():
     points = np.random.default_rng(0).poisson(100.0, 4000)
     points = np.quantile(points, (np.arange(POINTS) + 0.5) / POINTS, method="inverted_cdf")

@@ -157,11 +157,15 @@ def _point_masses(values: Array, mass: Array, support: Support) -> tuple[Array, 
     """Values and probabilities of the point masses of one row, and which of its points (m,) are beside them."""
     # a point mass in the units of the response may differ by rounding errors
     close = 1e-9 * max(float(np.ptp(values)), float(np.abs(values).max()))
-    starts = np.flatnonzero(np.concatenate([[True], np.diff(values) > close]))
+    known, apart = support.is_atom(values), np.diff(values) > close
+    starts = np.flatnonzero(np.concatenate([[True], apart | (known[1:] != known[:-1])]))
     together = np.add.reduceat(mass, starts)
     counts = np.diff(np.append(starts, len(values)))
     repeated = counts > 1
-    is_atom = support.is_atom(values[starts]) | ((together >= ATOM) & (repeated | (len(values) == 1)))
+    # points of the continuous part that a limit stopped just beside an atom belong to the density, not to the atom
+    touches = ~apart[starts[1:] - 1]
+    beside = ~known[starts] & (np.append(False, touches) | np.append(touches, False))
+    is_atom = known[starts] | ((together >= ATOM) & (repeated | (len(values) == 1)) & ~beside)
     others = ~is_atom
     # the rare values of a discrete response are point masses as its common ones are
     mostly = together[others & repeated].sum() >= 0.5 * together[others].sum()

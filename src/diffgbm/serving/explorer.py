@@ -198,10 +198,8 @@ class Explorer:
 def _curve(marginal: PredictiveDistribution) -> dict[str, Any]:
     """Return the density and the point masses of the only row of a distribution."""
     [picture] = pictures(marginal)
-    # a picture counts points close to an atom, too; the numbers beside it do not
-    exact = np.array([marginal.pmf(float(atom))[0] for atom in picture.atoms])
-    masses = np.where(exact > 0.0, exact, picture.masses) if len(exact) else picture.masses
-    arrays = {"grid": picture.grid, "density": picture.density, "atoms": picture.atoms, "masses": masses}
+    names = ("grid", "density", "atoms", "masses")
+    arrays = {name: getattr(picture, name) for name in names}
     return {name: plain(np.asarray(values)) for name, values in arrays.items()}
 
 
