@@ -78,7 +78,7 @@ def test_lines_resume_and_become_a_page(tmp_path, monkeypatch):
         (t, s) for t in ("houses", "claims") for s in (0, 1, 1000)
     }
     text = (tmp_path / "raw.md").read_text()
-    assert "--rows 80 --splits 2 --time-limit 5" in text
+    assert "--rows 80 --test-rows 40 --splits 2 --time-limit 5" in text
     assert "AutoDiffGBM fast: 0." in text
     assert "AutoGluon |" not in text
 
@@ -92,11 +92,17 @@ def test_losses_are_named():
         "coverage90": 0.8,
         "impossible": 0,
         "seconds": 1,
+        "test_rows": 9,
     }
     names = [("a", "CatBoost", 1.0), ("a", "LightGBM", 1.1), ("b", "CatBoost", 2.0), ("b", "LightGBM", 1.0)]
     text = page([{**line, "table": t, "model": m, "crps": c} for t, m, c in names], ["b"])
     assert "- LightGBM: 0.742 of CatBoost's CRPS (geometric mean of 2 tables); higher on a (+10.0%)." in text
     assert "off by 0.100 on average" in text
+    assert "Fewer splits" not in text
+    more = [{**line, "table": "a", "model": "CatBoost", "crps": 3.0, "split": 1}]
+    marked = page([{**line, "table": t, "model": m, "crps": c} for t, m, c in names] + more, ["b"])
+    assert "| a | **2** | 1.1 † |" in marked  # the lowest of those with all splits
+    assert "† Fewer splits than the others" in marked
     assert text.index("| b | 2 | **1** |") < text.index("| a | **1** | 1.1 |")
 
 
