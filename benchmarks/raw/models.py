@@ -42,7 +42,7 @@ WORDS = {
         ]
     },
 }
-"""CatBoost's text: the 100 most frequent words. Its defaults take ten times as long."""
+"""CatBoost's text: the 100 most frequent words. Its defaults take far longer."""
 
 
 @dataclass(frozen=True)

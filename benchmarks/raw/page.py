@@ -25,7 +25,7 @@ NOTES = """\
   extra trees. There was time for one split of seven tables.
 - CatBoost and LightGBM demand numbers or categories: dates and durations become days, everything else that is no
   number becomes a category. CatBoost gets sentences as native text (the 100 most frequent words; its default
-  dictionary takes ten times as long).
+  dictionary takes far longer).
 - CatBoost: `MultiQuantile`, learning rate 0.03, depth 4, at most 500 trees, stopped on a sixth of the rows. Of three
   settings this was the best in 6 of 7 other splits of cars, weather, wages and diamonds. The first one (0.1, depth 6)
   had been measured on the splits of the page, with a CRPS some 3% higher. LightGBM: its defaults, one booster for each

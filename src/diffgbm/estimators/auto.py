@@ -114,7 +114,8 @@ class AutoDiffGBM(DistributionalRegressor):
     weights_ : dict
         Weight of each member of the pool.
     oob_distribution_ : PredictiveDistribution or JointDistribution
-        Distributions of the training rows ``oob_rows_``, from bags that held them out.
+        Distributions of the training rows ``oob_rows_``, from bags that held them out. Of several responses only the
+        marginals count: candidates are compared by the CRPS of each, and how responses depend is not kept.
     first_stage_errors_ : dict
         Out-of-fold root mean squared error of each first-stage model, in standard deviations of the response.
     cut_short_ : bool
