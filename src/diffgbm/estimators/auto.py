@@ -15,7 +15,7 @@ from diffgbm._util.errors import check_count, known
 from diffgbm._util.parallel import n_threads
 from diffgbm._util.types import Array
 from diffgbm.auto.compression import Compression, compressed, reference_rows
-from diffgbm.auto.fitting import AutomaticFit, fit_automatically
+from diffgbm.auto.fitting import fit_automatically
 from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.pooled_uncertainty import pooled_submodels
 from diffgbm.auto.presets import PRESETS, Preset
@@ -39,13 +39,14 @@ from diffgbm.estimators.preprocessing import (
     summary_of_folds,
     write_folds,
 )
+from diffgbm.estimators.search_record import SearchRecord, as_frame, rows_of
 from diffgbm.fitting.limits import check_supports
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.submodels import Submodels
 from diffgbm.members.argument import read_members
 from diffgbm.persistence.arguments import read_arguments, write_arguments
 from diffgbm.persistence.store import Part, Reader, Writer
-from diffgbm.persistence.values import PLAIN, Stored, list_of, mapping, of_type, plain
+from diffgbm.persistence.values import Stored, mapping, of_type
 
 METRICS = ("crps",)
 _POINTS = 377
@@ -228,7 +229,8 @@ class AutoDiffGBM(DistributionalRegressor):
             support=self.support,
             members=members,
         )
-        return self._with_fit(result)
+        self.oob_distribution_, self.oob_rows_ = result.out_of_bag, result.rows
+        return self._with_pool(result.pool, SearchRecord.of_fit(result))
 
     def _fit_preprocessed(self, X: Any, y: Any, sample_weight: Any, groups: Any, limit: float) -> AutoDiffGBM:
         """Fit a transformer and a model in each fold."""
@@ -244,15 +246,9 @@ class AutoDiffGBM(DistributionalRegressor):
         self.preprocessed_, out_of_fold = fit_folds(
             make, self.preprocess, table, y, sample_weight, structure, int(seeds[FOLDS]), self.recalibrate
         )
-        self.oob_distribution_: Distribution = out_of_fold
-        models = [fold.model for fold in self.preprocessed_.folds]
-        self.oob_rows_ = np.arange(len(self.oob_distribution_))
-        rows = [_records(model.leaderboard_) for model in models]
-        self.leaderboard_ = _frame([{"fold": k, **row} for k, board in enumerate(rows) for row in board])
-        self.weights_ = _mean_by_name([model.weights_ for model in models], len(models))
-        self.first_stage_errors_ = _mean_by_name([model.first_stage_errors_ for model in models])
-        self.cut_short_ = any(model.cut_short_ for model in models)
-        self._summary = summary_of_folds(self.preprocessed_, out_of_fold, y, sample_weight, structure)
+        self.oob_distribution_, self.oob_rows_ = out_of_fold, np.arange(len(out_of_fold))
+        summary = summary_of_folds(self.preprocessed_, out_of_fold, y, sample_weight, structure)
+        self._record = SearchRecord.of_folds((fold.model._record for fold in self.preprocessed_.folds), summary)
         self._remember_raw(*raw_columns(table))
         return self
 
@@ -270,31 +266,24 @@ class AutoDiffGBM(DistributionalRegressor):
             if hasattr(self, name):
                 delattr(self, name)
 
-    def _with_fit(self, result: AutomaticFit) -> AutoDiffGBM:
-        weights = dict(zip(map(str, result.candidates), result.pool.shares.tolist(), strict=True))
-        self.oob_distribution_, self.oob_rows_ = result.out_of_bag, result.rows
-        return self._with_pool(
-            result.pool, result.leaderboard, weights, result.first_stage_errors, result.cut_short, result.summary
-        )
-
-    def _with_pool(
-        self,
-        pool: PooledModel,
-        leaderboard: list[dict[str, Any]],
-        weights: dict[str, float],
-        first_stage_errors: dict[str, float],
-        cut_short: bool,
-        summary: str,
-    ) -> AutoDiffGBM:
+    def _with_pool(self, pool: PooledModel, record: SearchRecord) -> AutoDiffGBM:
         """Set the fitted attributes from a pool and the record of its search."""
         self._forget()
-        self.pool_ = pool
-        self.leaderboard_ = _frame(leaderboard)
-        self.weights_, self.first_stage_errors_ = weights, first_stage_errors
-        self.cut_short_ = cut_short
-        self._summary = summary
+        self.pool_, self._record = pool, record
         self._remember_columns()
         return self
+
+    @property
+    def _record(self) -> SearchRecord:
+        """What is remembered of the search, which users read and may change as attributes."""
+        rows = rows_of(self.leaderboard_)
+        return SearchRecord(rows, self.weights_, self.first_stage_errors_, self.cut_short_, self._summary)
+
+    @_record.setter
+    def _record(self, record: SearchRecord) -> None:
+        self.leaderboard_ = as_frame(record.leaderboard)
+        self.weights_, self.first_stage_errors_ = record.weights, record.first_stage_errors
+        self.cut_short_, self._summary = record.cut_short, record.summary
 
     def explain(self) -> str:
         """Say in a few sentences how well the model predicts unseen rows, and what was chosen."""
@@ -363,11 +352,7 @@ class AutoDiffGBM(DistributionalRegressor):
         return {
             **arguments,
             **fitted,
-            "leaderboard": plain(_records(self.leaderboard_), "leaderboard_"),
-            "weights": plain(self.weights_, "weights_"),
-            "first_stage_errors": plain(self.first_stage_errors_, "first_stage_errors_"),
-            "cut_short": bool(self.cut_short_),
-            "summary": self.explain(),
+            **self._record.to_stored(),
         }
 
     @classmethod
@@ -384,23 +369,15 @@ class AutoDiffGBM(DistributionalRegressor):
         folds = stored.get("preprocessed")
         if pool is None and folds is None:
             return Part(estimator)
-        board = list_of(stored, "leaderboard", dict)
-        if not all(isinstance(value, PLAIN) for line in board for value in line.values()):
-            raise TypeError("leaderboard must hold numbers and text")
-        weights, errors = (
-            {k: float(v) for k, v in mapping(stored, name).items()} for name in ("weights", "first_stage_errors")
-        )
-        summary, cut_short = of_type(stored, "summary", str), of_type(stored, "cut_short", bool)
+        record = SearchRecord.from_stored(stored)
         if pool is None:
             found = read_folds(mapping(stored, "preprocessed"), cls.stored_as, reader)
-            estimator.preprocessed_ = found[0]
+            estimator.preprocessed_, estimator._record = found[0], record
             estimator._remember_raw(*found[1:])
-            estimator.leaderboard_, estimator.weights_, estimator.first_stage_errors_ = _frame(board), weights, errors
-            estimator.cut_short_, estimator._summary = cut_short, summary
             return Part(estimator)
-        if list(weights.values()) != pool.value.shares.tolist():
+        if list(record.weights.values()) != pool.value.shares.tolist():
             raise ValueError("weights must be those of the pool")
-        return Part(estimator._with_pool(pool.value, board, weights, errors, cut_short, summary))
+        return Part(estimator._with_pool(pool.value, record))
 
     def encode(self, X: Any) -> Array:
         """Encode rows as the fitted models read them; impossible with ``preprocess``, where each fold has its own."""
@@ -486,23 +463,3 @@ class AutoDiffGBM(DistributionalRegressor):
             return distribution.sample(n_samples, seed, first_row)
         values = self.pool_.sample(matrix, n_samples, key, first_row, threads, self.verbose)
         return self.pool_.first.response.squeeze(values)
-
-
-def _records(leaderboard: Any) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = leaderboard if isinstance(leaderboard, list) else leaderboard.to_dict("records")
-    return rows
-
-
-def _mean_by_name(each: Sequence[dict[str, float]], count: int | None = None) -> dict[str, float]:
-    """Average the values of each name over those that have it, or over ``count``."""
-    names = dict.fromkeys(name for values in each for name in values)
-    found = {name: [values[name] for values in each if name in values] for name in names}
-    return {name: float(sum(values) / (count or len(values))) for name, values in found.items()}
-
-
-def _frame(leaderboard: list[dict[str, Any]]) -> Any:
-    try:
-        import pandas as pd
-    except ImportError:
-        return leaderboard
-    return pd.DataFrame(leaderboard)
