@@ -37,8 +37,9 @@ from diffgbm.distributions import Distribution, IntervalKind
 from diffgbm.distributions.uncertainty import Uncertainty
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.base import DistributionalRegressor
-from diffgbm.estimators.conformal import ConformalDiffGBM, fit_options, fitted_part
+from diffgbm.estimators.conformal import ConformalDiffGBM
 from diffgbm.estimators.diffgbm import DiffGBM
+from diffgbm.estimators.partial_fits import fit_options, fitted_part
 from diffgbm.fitting.model import FittedModel
 from diffgbm.persistence.arguments import read_arguments, write_arguments
 from diffgbm.persistence.store import Part, Reader, Writer

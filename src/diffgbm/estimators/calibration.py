@@ -24,6 +24,8 @@ from sklearn.utils import _safe_indexing
 from diffgbm._util.types import Array
 from diffgbm.distributions import PredictiveDistribution
 from diffgbm.distributions.support import Support
+from diffgbm.persistence.models import read_support, write_support
+from diffgbm.persistence.store import Reader, Writer
 from diffgbm.persistence.values import PLAIN, Stored, list_of, numbers, of_type, plain
 
 INTERQUARTILE_RANGE = "interquartile_range"
@@ -191,3 +193,24 @@ def mixture(distributions: list[PredictiveDistribution]) -> PredictiveDistributi
         distributions[0].index,
         Support.union([distribution.support for distribution in distributions]),
     )
+
+
+def write_distribution(distribution: PredictiveDistribution, writer: Writer) -> dict[str, Any]:
+    """Return what a model file holds of the distributions of calibration rows."""
+    return {
+        "values": writer.array(distribution.values),
+        "levels": writer.array(distribution.levels),
+        "name": distribution.name,
+        "support": write_support(distribution.support),
+    }
+
+
+def read_distribution(stored: Stored, reader: Reader) -> PredictiveDistribution:
+    """Read the distributions of calibration rows from a model file; every value is checked."""
+    values = reader.array(stored, "values", "<f8", (None, None))
+    levels = reader.array(stored, "levels", "<f8", (values.shape[1],))
+    if values.size == 0 or (np.diff(values, axis=1) < 0.0).any():
+        raise ValueError("the points of a distribution must be sorted")
+    if levels[0] < 0.0 or levels[-1] > 1.0 or (np.diff(levels) < 0.0).any():
+        raise ValueError("the levels of a distribution must be increasing from 0 to 1")
+    return PredictiveDistribution(values, levels, of_type(stored, "name", str), support=read_support(stored))

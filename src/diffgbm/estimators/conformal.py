@@ -16,18 +16,16 @@ Processing Systems, 32.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from diffgbm._util.docs import with_paragraphs
 from diffgbm._util.errors import check_count, kept_warnings, known
-from diffgbm._util.types import Array, Rows
+from diffgbm._util.types import Array
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.records import find_records
 from diffgbm.data.response import read_response
@@ -39,14 +37,22 @@ from diffgbm.distributions.support import Support
 from diffgbm.distributions.uncertainty import Uncertainty, stacked
 from diffgbm.estimators.auto import AutoDiffGBM
 from diffgbm.estimators.base import SHARED, DistributionalRegressor
-from diffgbm.estimators.calibration import Groups, conformal_intervals, mixture, recalibrated
+from diffgbm.estimators.calibration import (
+    Groups,
+    conformal_intervals,
+    mixture,
+    read_distribution,
+    recalibrated,
+    write_distribution,
+)
 from diffgbm.estimators.diffgbm import DiffGBM
+from diffgbm.estimators.partial_fits import fit_options, fitted_part
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.submodels import cross_fitted_uncertainty
 from diffgbm.persistence.arguments import read_arguments, write_arguments
-from diffgbm.persistence.models import read_pit, read_support, write_support
+from diffgbm.persistence.models import read_pit
 from diffgbm.persistence.store import Part, Reader, Writer
-from diffgbm.persistence.values import Stored, list_of, of_type
+from diffgbm.persistence.values import Stored, list_of
 
 METHODS = ("split", "cv")
 STORABLE = (DiffGBM.stored_as, AutoDiffGBM.stored_as)
@@ -389,15 +395,7 @@ class ConformalDiffGBM(DistributionalRegressor):
             "estimator": writer.put(params.pop("estimator")),
             **write_arguments(params, writer),
             "models": [writer.put(model) for model in self.models_],
-            "distributions": [
-                {
-                    "values": writer.array(d.values),
-                    "levels": writer.array(d.levels),
-                    "name": d.name,
-                    "support": write_support(d.support),
-                }
-                for d in self.distributions_
-            ],
+            "distributions": [write_distribution(each, writer) for each in self.distributions_],
             "observed": [writer.array(np.asarray(y, dtype=np.float64)) for y in self.observed_],
             "group": [writer.array(np.asarray(group, dtype=np.int64)) for group in self.group_],
             **self.groups_.to_stored(),
@@ -416,7 +414,7 @@ class ConformalDiffGBM(DistributionalRegressor):
         if not models or not all(hasattr(model, "n_features_in_") for model in models):
             raise ValueError("there are no fitted models")
         estimator.models_ = models
-        estimator.distributions_ = [_distribution(d, reader) for d in list_of(stored, "distributions", dict)]
+        estimator.distributions_ = [read_distribution(each, reader) for each in list_of(stored, "distributions", dict)]
         n = len(estimator.distributions_)
         # by time one model predicts new rows, and one for each window predicted the calibration rows
         if n == 0 or len(models) not in (1, n):
@@ -436,38 +434,3 @@ def _scalar(distribution: Any) -> PredictiveDistribution:
     if not isinstance(distribution, PredictiveDistribution):
         raise ValueError(ONE_RESPONSE)
     return distribution
-
-
-def _distribution(stored: Stored, reader: Reader) -> PredictiveDistribution:
-    values = reader.array(stored, "values", "<f8", (None, None))
-    levels = reader.array(stored, "levels", "<f8", (values.shape[1],))
-    if values.size == 0 or (np.diff(values, axis=1) < 0.0).any():
-        raise ValueError("the points of a distribution must be sorted")
-    if levels[0] < 0.0 or levels[-1] > 1.0 or (np.diff(levels) < 0.0).any():
-        raise ValueError("the levels of a distribution must be increasing from 0 to 1")
-    return PredictiveDistribution(values, levels, of_type(stored, "name", str), support=read_support(stored))
-
-
-def fit_options(base: Any, given: GivenStructure, fit_params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of an estimator's ``fit``, with the groups and times that it takes.
-
-    They are values, also where the caller named columns: a part of the rows may hold a single group or time, which no
-    estimator takes. An estimator of ours that is to leave a column of groups out of the features gets ``given``.
-    """
-    if given.group_column is not None and isinstance(base, DistributionalRegressor):
-        return {"groups": given, **fit_params}
-    named = {"groups": given.labels, "time": given.order} if has_fit_parameter(base, "groups") else {}
-    return {**{name: value for name, value in named.items() if value is not None}, **fit_params}
-
-
-def fitted_part(base: Any, X: Any, y: Any, rows: Rows, options: Mapping[str, Any], structure: Structure) -> Any:
-    """Fit a clone of an estimator to some rows; a single group or a single time among them is not worth mentioning."""
-    some = dict(_check_method_params(X, options, indices=rows))
-    part = structure.part(rows)
-    if isinstance(given := some.get("groups"), GivenStructure):
-        some["groups"] = replace(given, labels=part.labels, order=part.order)
-        return clone(base).fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **some)
-    for name, numbers in (("groups", part.labels), ("time", part.order)):
-        if name in some and numbers is None:
-            del some[name]
-    return clone(base).fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **some)

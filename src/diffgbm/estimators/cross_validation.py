@@ -23,7 +23,7 @@ from diffgbm.data.structure import INDEPENDENT, Structure, check_groups, read_st
 from diffgbm.distributions import JointDistribution, PredictiveDistribution
 from diffgbm.distributions.support import Support
 from diffgbm.estimators.base import DistributionalRegressor
-from diffgbm.estimators.conformal import fitted_part
+from diffgbm.estimators.partial_fits import fitted_part
 from diffgbm.metrics.scorers import last_step
 
 
