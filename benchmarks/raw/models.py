@@ -114,7 +114,8 @@ def lightgbm_quantiles(table: Table, settings: Settings) -> Array:
     text = [name for part in names for name in part]
     for name in text:
         train[name] = train[name].astype("category")
-        test[name] = pd.Categorical(test[name], categories=train[name].cat.categories)
+        levels = train[name].cat.categories
+        test[name] = pd.Categorical(test[name].where(test[name].isin(levels)), categories=levels)
     params = {"objective": "quantile", "verbose": -1, "num_threads": 1, "seed": settings.seed}
     data = lgb.Dataset(train, table.y_train, params=params, free_raw_data=False)
     found = [lgb.train({**params, "alpha": level}, data, 100).predict(test) for level in LEVELS.tolist()]

@@ -73,6 +73,6 @@ def as_frame(rows: list[dict]) -> pd.DataFrame:
         built=pd.to_datetime(frame["built"]),
         seen=pd.to_datetime(frame["seen"], utc=True),
         open=pd.to_timedelta(frame["open"].astype(float), unit="D"),
-        opens=[None if v is None else dt.time.fromisoformat(v) for v in frame["opens"]],
+        opens=[dt.time.fromisoformat(v) if isinstance(v, str) else None for v in frame["opens"]],
         unused=[[1]] * len(frame),
     )
