@@ -146,3 +146,10 @@ def test_linear_leaves_on_features_that_are_not_there_are_refused():
 def test_texts_that_lightgbm_would_misread_are_refused(change):
     with pytest.raises(ValueError):  # noqa: PT011
         StoredBooster.checked(change(booster_text(False)), 3)
+
+
+@pytest.mark.parametrize("name", ["cat_boundaries", "cat_threshold"])
+def test_a_last_integer_of_many_digits_is_refused(name):
+    text = with_line(booster_text(False), name, lambda words: " ".join([*words.split(" ")[:-1], "9" * 30]))
+    with pytest.raises(ValueError, match="too large"):
+        StoredBooster.checked(text, 3)

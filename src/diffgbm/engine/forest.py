@@ -186,9 +186,11 @@ def _parsed(words: str, dtype: type[np.float64] | type[np.int64]) -> NDArray[Any
     if not words:
         return np.empty(0, dtype)
     found = np.fromstring(words, dtype=dtype, sep=" ")
-    if len(found) != words.count(" ") + 1 or not np.array_equal(
-        found[-1:], [dtype(words[words.rfind(" ") + 1 :])], equal_nan=True
-    ):
+    try:
+        last = dtype(words[words.rfind(" ") + 1 :])
+    except OverflowError as error:
+        raise ValueError("it holds a number that is too large") from error
+    if len(found) != words.count(" ") + 1 or not np.array_equal(found[-1:], [last], equal_nan=True):
         raise ValueError("it holds something that is not a number")
     return found
 
