@@ -1,4 +1,4 @@
-"""ScoringBench's interface, with a stand-in for the class that it builds distributions with."""
+"""ScoringBench's interface, with a class of our own in place of the one that it builds distributions with."""
 
 import sys
 from types import ModuleType, SimpleNamespace

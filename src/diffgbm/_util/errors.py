@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
+from pathlib import Path
+from traceback import walk_stack
 from typing import TypeVar
 
 import numpy as np
@@ -22,19 +26,27 @@ class WeakFitWarning(DiffGBMWarning):
     """Warning about a model that learned little or nothing: other columns or more rows would help."""
 
 
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
 _messages: ContextVar[list[str] | None] = ContextVar("messages", default=None)
 
 
-def warn(message: str, stacklevel: int = 1, category: type[DiffGBMWarning] = DiffGBMWarning) -> None:
-    """Give the user a ``DiffGBMWarning``, unless a block of ``kept_warnings`` keeps it.
-
-    ``stacklevel`` counts as that of ``warnings.warn`` in the caller does.
-    """
+def warn(message: str, category: type[DiffGBMWarning] = DiffGBMWarning) -> None:
+    """Give the user a ``DiffGBMWarning`` at the line that called the library, unless ``kept_warnings`` keeps it."""
     kept = _messages.get()
     if kept is None:
-        warnings.warn(message, category, stacklevel=stacklevel + 1)
+        warnings.warn(message, category, stacklevel=_level_of_caller())
     else:
         kept.append(message)
+
+
+def _level_of_caller() -> int:
+    """Return the ``stacklevel``, as ``warn`` counts, of the line that called the library.
+
+    It is the line below the outermost frame of the package: frames between two of its own (decorators, joblib,
+    scikit-learn's cross-validation inside a fit) are not the user's. A constant would be wrong after each refactoring.
+    """
+    levels = enumerate(frame.f_code.co_filename for frame, _ in walk_stack(sys._getframe(1)))
+    return 2 + max((level for level, file in levels if file.startswith(_PACKAGE)), default=0)
 
 
 @contextmanager

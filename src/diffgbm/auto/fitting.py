@@ -154,7 +154,7 @@ def fit_automatically(
         leaderboard.give_all_weight(CLIMATOLOGY)
     if judged.crps > (1.0 - NOTHING) * reference and not constant:
         names, alone = " and ".join(judged.model.first.response_names), judged.model.is_climatology
-        warn(no_help(names, alone), stacklevel=4, category=WeakFitWarning)
+        warn(no_help(names, alone), category=WeakFitWarning)
     scores = (judged.crps, reference)
     return AutomaticFit(
         pool=judged.model,

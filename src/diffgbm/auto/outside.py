@@ -46,7 +46,7 @@ def fit_outside(
         try:
             found = cross_fit(named, rows, POINTS, (allowed - (before - start)) / (len(members) - i), clock.now)
         except Unfit as reason:
-            warn(f"members: {named.name} was left out: {reason}.", stacklevel=5)
+            warn(f"members: {named.name} was left out: {reason}.")
             continue
         candidate = outside_candidate(named.name, WAYS[named.way].gives)
         seconds = clock.now() - before

@@ -196,7 +196,6 @@ def _warn_of_lost(member: FittedMember, count: int, n_rows: int) -> None:
         warn(
             f"members: {member.name} returned NaN or infinity for {count:,} of {n_rows:,} rows: the rest of the pool "
             "predicts them.",
-            stacklevel=6,
         )
 
 

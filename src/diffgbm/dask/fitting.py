@@ -172,7 +172,7 @@ def _fit_alone(
     task = delayed(_fit_in_memory)(dict(params), *columns, cat_idx, threads[at])
     model, messages = client.compute(task, workers=[at], allow_other_workers=True).result()
     for message in messages:
-        warn(message, stacklevel=5)
+        warn(message)
     return model
 
 

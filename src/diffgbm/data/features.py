@@ -62,9 +62,7 @@ class FeatureTable:
         return cls(names, tuple(Number() if found is None else Category(found) for found in levels))
 
     @classmethod
-    def of_columns(
-        cls, names: tuple[str, ...] | None, columns: tuple[Column, ...], stacklevel: int = 5
-    ) -> FeatureTable:
+    def of_columns(cls, names: tuple[str, ...] | None, columns: tuple[Column, ...]) -> FeatureTable:
         """Return the table of columns; warn of those that are not used."""
         table = cls(names, columns)
         shown = table._shown_names()
@@ -72,7 +70,6 @@ class FeatureTable:
         if unused:
             warn(
                 f"X: columns that are not used: {'; '.join(unused)}. Turn them into numbers or text.",
-                stacklevel=stacklevel,
             )
         return table
 
@@ -270,14 +267,12 @@ class FeatureTable:
                 warn(
                     f"X column {name}: {share:.0%} of the rows have a category that training did not have. They are "
                     "predicted as if it were missing. Check the spelling, or fit the model again with such rows.",
-                    stacklevel=5,
                 )
             if isinstance(how, Dates) and (share := how.beyond(column, name)) > UNSEEN:
                 warn(
                     f"X column {name}: {share:.0%} of the rows lie outside the training period ({how.period}) by more "
                     "than a tenth of it. No trend is continued: elapsed time is held at the end of the period. Fit the "
                     "model again with newer rows.",
-                    stacklevel=5,
                 )
 
 

@@ -92,7 +92,7 @@ def training_table(
     columns = {name: whole.column(name) for name in [*features, *targets, *structure.values()]}
     found = _find(columns, file, options, targets)
     for message in options_not_used(columns, file, options, list(found.values())):
-        warn(f"{path}: {message}.", stacklevel=3)
+        warn(f"{path}: {message}.")
     dropped |= {name: EMPTY for name in features if found[name].note == EMPTY}
     features = [name for name in features if name not in dropped]
     if not features:
@@ -213,7 +213,7 @@ def _report(
             f"{path}: column {reading.name!r} must hold {wanted}: {where}. Correct this"
             f", or if such a value means 'missing': --na {unread.values[0][:40]!r}."
         )
-    warn(f"{path}: column {reading.name!r} holds {wanted}; read as missing: {where}.", stacklevel=3)
+    warn(f"{path}: column {reading.name!r} holds {wanted}; read as missing: {where}.")
 
 
 def _have_all(targets: Sequence[Any]) -> Any:
@@ -361,7 +361,7 @@ def report_missing(path: Path, missing: int, rows: int) -> None:
         raise TableFileError(f"{path}: no row has a target.")
     if missing:
         shown = f"{missing:,} of {missing + rows:,} rows have no target and are left out"
-        warn(f"{path}: {shown}.", stacklevel=3)
+        warn(f"{path}: {shown}.")
 
 
 def observed_table(

@@ -277,7 +277,7 @@ def _of_text(column: Any, every: Sequence[Any], values: Sequence[Any], name: str
     if written and len(text) == len(found) and all(map(_is_clock, written)):
         return Number("time", is_text=True)
     if (hint := spelling_hint(name, every, parsed, any(map(_CODE.match, text)), distinct)) is not None:
-        warn(hint, stacklevel=6)
+        warn(hint)
     return Category.learn(column, name)
 
 

@@ -156,5 +156,4 @@ def warn_of_outliers(values: Array, found: Sequence[Outliers | None], labels: An
             f"row {', '.join(shown)}{more}. For the fit they are moved next to the other rows "
             f"({', '.join(f'{value:.4g}' for value in outliers.moved[:MAX_NAMED])}), so that they do not decide every "
             "scale. Correct or remove these rows; if they are right, fit a transformed response such as np.arcsinh(y).",
-            stacklevel=4,
         )

@@ -64,7 +64,7 @@ def from_parquet(
     if not features:
         raise TableFileError(f"{source}: no columns are left to learn from.")
     kinds = {field.name: field.type for field in schema_of(source)}
-    table = FeatureTable.of_columns(tuple(features), _readings(source, features, kinds), stacklevel=3)
+    table = FeatureTable.of_columns(tuple(features), _readings(source, features, kinds))
     dtype = np.float32 if all(_is_narrow(kinds[f], how) for f, how in _pairs(table)) else np.float64
     responses: list[Array] = []
     with tempfile.TemporaryFile(dir=folder) as file:

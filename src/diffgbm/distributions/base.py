@@ -209,14 +209,12 @@ def risk_levels(level: float | Sequence[float], known_levels: Array) -> Array:
         warn(
             f"level={levels.min():g} is the probability of a loss up to the value at risk. For the worst "
             f"{levels.min():.3g} of the outcomes pass level={1.0 - levels.min():.6g}.",
-            stacklevel=3,
         )
     if levels.max() > known_levels[-1]:
         warn(
             f"level={levels.max():g} lies beyond the outermost of {len(known_levels)} points, at "
             f"{known_levels[-1]:.4g}: the tail there is a guess. Predict more points, predict_distribution(X, "
             "grid=2000), if the training table has enough rows to tell.",
-            stacklevel=3,
         )
     return levels
 

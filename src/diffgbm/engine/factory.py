@@ -49,7 +49,7 @@ def make_engine(
         except CannotCollapse as reason:
             if kind == "collapse":
                 raise
-            warn(f"sampling falls back to LightGBM's own predict, which is slow: {reason}", stacklevel=2)
+            warn(f"sampling falls back to LightGBM's own predict, which is slow: {reason}")
     return LightGBMEngine([LightGBMField(field, n_jobs) for field in fields])
 
 

@@ -352,7 +352,7 @@ class DistributionalRegressor(Insights, RegressorMixin, BaseEstimator, ABC):
         features, owner = self.fitted_models()[0].features, type(self).__name__
         if features.names is not None and isinstance(X, np.ndarray):
             message = f"X does not have valid feature names, but {owner} was fitted with feature names"
-            warn(message, stacklevel=3)
+            warn(message)
         return features.encode(X, owner, warns=True)
 
     def _missing_values(self) -> Array:

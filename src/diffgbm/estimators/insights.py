@@ -120,7 +120,6 @@ class Insights(ABC):
                 "predict_uncertainty: the parts of this model have learned from the same rows (a fit by time, or a "
                 "first-stage model such as 'gp' that has no folds). The epistemic part is too small: it shows the "
                 "randomness of training only.",
-                stacklevel=4,
             )
 
     def predict_novelty(self, X: Any) -> Any:

@@ -177,7 +177,6 @@ def fit_first_stage(rows: TrainingRows, plan: Plan) -> tuple[FittedFirstStage | 
         warn(
             f"residualize and first_stage_features need at least {MIN_ROWS} rows and got {rows.n_rows}: fitting "
             "without them. Set residualize='off' to silence this.",
-            stacklevel=4,
         )
         return None, rows.apply(no_first_stage_values, rows.responses)
     fitted: dict[int, CrossFitted] = {}

@@ -156,7 +156,6 @@ def warn_of_residuals(rows: Rows, observed: Array, moved: Array, labels: Any) ->
         f"y is far from what X predicts, compared with all other rows, in {len(rows)} row(s): row "
         f"{', '.join(shown)}{more}. They are moved to the edge of the other rows' residuals for the fit, so that they "
         "do not decide it. Correct or remove these rows, or add the feature that explains them.",
-        stacklevel=4,
     )
 
 

@@ -125,9 +125,9 @@ def fit_table(
     )
     if warns:
         if params["atoms"] is None and support is None and whole.y.shape[1] == 1:
-            warn_of_pile(whole.observed[:, 0], model.response_names[0], stacklevel=6)
-        warn_of_first_stage(error if atom_fit is None else 0.0, stacklevel=6)
-        warn_of_few_rounds(model, params, np.ptp(table.y, axis=0) == 0.0, stacklevel=6)
+            warn_of_pile(whole.observed[:, 0], model.response_names[0])
+        warn_of_first_stage(error if atom_fit is None else 0.0)
+        warn_of_few_rounds(model, params, np.ptp(table.y, axis=0) == 0.0)
     training = Training(
         table.X,
         stage_values,

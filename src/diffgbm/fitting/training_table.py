@@ -155,12 +155,11 @@ def read_table(
     parts = (features, response, matrix, standard, weights, observed, found, structure)
     table = TrainingTable(*parts, division=division, labels=labels, moved=moved)
     table = _without_copies(table) if found.are_copies else table
-    warn_of_table(table.observed, response.names, stacklevel=5)
+    warn_of_table(table.observed, response.names)
     if len(table.X) < features.n_features:
         warn(
             f"X has {len(table.X):,} rows and {features.n_features:,} columns: with fewer rows than columns a model "
             "finds patterns in noise. Drop columns that cannot matter, or check the out-of-bag scores.",
-            stacklevel=4,
         )
     features, encoded = encode_levels(features, table.X, table.y, table.weights, table.structure, threads)
     rows = (np.arange(n_given) if counted is None else np.flatnonzero(counted))[table.sources]

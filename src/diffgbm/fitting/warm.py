@@ -33,7 +33,6 @@ def warm_up(models: Sequence[FittedModel], predict: Callable[[], object]) -> Non
             f"warm_up: the prepared forests of this model take more than the {prepared.ledger.limit >> 20} MB that a "
             "process keeps, so that each prediction prepares them again. Set the environment variable "
             f"{prepared.LIMIT_NAME} to more megabytes before Python starts.",
-            stacklevel=4,
         )
 
 

@@ -21,7 +21,7 @@ PILE = 0.1
 REMEDY = "AutoDiffGBM mixes such a model with the training responses, or replaces it by them."
 
 
-def warn_of_table(observed: Array, names: tuple[str, ...] | None, stacklevel: int) -> None:
+def warn_of_table(observed: Array, names: tuple[str, ...] | None) -> None:
     """Warn of responses (n, d) that are constant, and of a handful of rows."""
     for j, column in enumerate(observed.T):
         if len(column) and np.all(column == column[0]):
@@ -30,19 +30,17 @@ def warn_of_table(observed: Array, names: tuple[str, ...] | None, stacklevel: in
                 f"{name} is {column[0]:g} in all {len(column):,} rows: the model predicts this value for every row, "
                 "without any uncertainty. Check that this is the right column, and that the rows are not filtered "
                 "by it.",
-                stacklevel=stacklevel + 1,
                 category=WeakFitWarning,
             )
     if len(observed) < FEW_ROWS:
         warn(
             f"X has {len(observed)} rows, too few to learn from or to measure an error on: distributions will be "
             "little more than the range of y. Collect more rows; a hundred make a start.",
-            stacklevel=stacklevel + 1,
             category=WeakFitWarning,
         )
 
 
-def warn_of_pile(y: Array, name: str, stacklevel: int) -> None:
+def warn_of_pile(y: Array, name: str) -> None:
     """Warn of responses (n,) that pile up at their smallest or largest value, where a diffusion has no point mass."""
     shares = {float(end): float(np.mean(y == end)) for end in (y.min(), y.max())}
     value, share = max(shares.items(), key=lambda item: item[1])
@@ -52,11 +50,10 @@ def warn_of_pile(y: Array, name: str, stacklevel: int) -> None:
         f"{name} is exactly {value:g} in {share:.0%} of the rows. The model spreads this probability over values "
         "nearby: set atoms='auto', or support='auto' if it is a limit, to predict how often it occurs. AutoDiffGBM "
         "does so by itself.",
-        stacklevel=stacklevel + 1,
     )
 
 
-def warn_of_first_stage(ratio: float, stacklevel: int) -> None:
+def warn_of_first_stage(ratio: float) -> None:
     """Warn of a first stage whose squared error is ``ratio`` times that of the mean, if that is above one."""
     if ratio <= 1.0:
         return
@@ -64,12 +61,11 @@ def warn_of_first_stage(ratio: float, stacklevel: int) -> None:
         f"The first stage predicts y worse than its mean does: on rows that it was not fitted to, its squared error is "
         f"{ratio:.2f} times the variance. It was fitted to noise, which widens every distribution. Set "
         f"residualize='off', and check that X and y belong together. {REMEDY}",
-        stacklevel=stacklevel + 1,
         category=WeakFitWarning,
     )
 
 
-def warn_of_few_rounds(model: FittedModel, params: Mapping[str, Any], constant: Booleans, stacklevel: int) -> None:
+def warn_of_few_rounds(model: FittedModel, params: Mapping[str, Any], constant: Booleans) -> None:
     """Warn of noise models that early stopping ended after ``FEW_ROUNDS`` rounds in every bag.
 
     ``constant`` (d,) says which responses are constant: they need no rounds.
@@ -85,6 +81,5 @@ def warn_of_few_rounds(model: FittedModel, params: Mapping[str, Any], constant: 
         f"The noise model of {names} stopped after {rounds[few].max()} boosting round(s): with more, held-out rows "
         "were predicted worse. The shape of its distributions hardly depends on X. If it should, use more rows, or a "
         f"smaller learning_rate. {REMEDY}",
-        stacklevel=stacklevel + 1,
         category=WeakFitWarning,
     )

@@ -253,6 +253,6 @@ def _standard_error(differences: Array, labels: Rows, kind: str) -> tuple[float,
     if clusters < 2:
         raise ValueError(f"a comparison needs at least 2 {kind}s; there are {clusters}.")
     if kind != "row" and clusters < FEW_CLUSTERS:
-        warn(f"{clusters} {kind}s are few: the confidence interval and the p-value are unreliable.", stacklevel=3)
+        warn(f"{clusters} {kind}s are few: the confidence interval and the p-value are unreliable.")
     sums = np.bincount(labels, differences - differences.mean(), clusters)
     return math.sqrt(clusters / (clusters - 1.0) * float(sums @ sums)) / len(differences), clusters
