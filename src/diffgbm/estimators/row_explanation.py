@@ -48,7 +48,7 @@ def explanation(**fields: Any) -> Any:
     """Return a ``shap.Explanation``, or a ``RowExplanation`` without shap."""
     if find_spec("shap") is None:
         return RowExplanation(**fields)
-    import shap  # type: ignore[import-not-found,unused-ignore]
+    import shap  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     return shap.Explanation(**fields)
 
