@@ -9,7 +9,6 @@ pytest.importorskip("distributed")
 
 from diffgbm import DiffGBM
 from diffgbm.dask.boosting import (
-    Folds,
     cross_fit,
     held_out_rows,
     noise_table,
@@ -18,6 +17,7 @@ from diffgbm.dask.boosting import (
     sampled_part,
     train_noise,
 )
+from diffgbm.dask.part_splits import HashedFolds, HashedHoldout
 from diffgbm.dask.reading import Part
 from diffgbm.data.splits import hashed_folds
 from diffgbm.engine.stored import text_of
@@ -51,10 +51,11 @@ def test_noise_models_are_those_of_the_same_noisy_rows_in_memory(stopping, desig
     recipe = DiffGBM.flow().recipe
     tables = [noise_table(part, no_first_stage_values(part.y), [1]) for part in parts()]
     share = 0.2 if stopping else 0.0
-    chosen = {"share": share, "hash_key": 5}
-    held = [held_out_rows(rows, part, **chosen) for rows, part in zip(tables, parts(), strict=True)]
-    noise = {**chosen, "recipe": recipe, "repeats": 3, "seed": SEED, "design": design}
-    noisy = [noisy_part(rows, part, i, **noise) for i, (rows, part) in enumerate(zip(tables, parts(), strict=True))]
+    split = HashedHoldout(share, 5)
+    held = [held_out_rows(rows, part, split) for rows, part in zip(tables, parts(), strict=True)]
+    noise = {"recipe": recipe, "repeats": 3, "seed": SEED, "design": design}
+    pairs = enumerate(zip(tables, parts(), strict=True))
+    noisy = [noisy_part(rows, part, split, i, **noise) for i, (rows, part) in pairs]
     kept = 300 - sum(len(rows.X) for rows in held)
     assert sum(len(n) for n in noisy) == 3 * kept
     assert (kept < 300) == bool(stopping)
@@ -91,11 +92,11 @@ def test_noise_models_are_those_of_the_same_noisy_rows_in_memory(stopping, desig
 def test_even_copies_are_those_of_the_table_in_memory():
     recipe, table = DiffGBM.flow().recipe, parts()
     tables = [noise_table(part, no_first_stage_values(part.y), [1]) for part in table]
-    share = {"share": 0.2, "hash_key": 5}
+    split = HashedHoldout(0.2, 5)
     draw = {"recipe": recipe, "repeats": 3, "seed": SEED, "design": "even"}
     pairs = list(zip(tables, table, strict=True))
-    noisy = [noisy_part(rows, part, i, **share, **draw) for i, (rows, part) in enumerate(pairs)]
-    held = joined([held_out_rows(rows, part, **share) for rows, part in pairs])
+    noisy = [noisy_part(rows, part, split, i, **draw) for i, (rows, part) in enumerate(pairs)]
+    held = joined([held_out_rows(rows, part, split) for rows, part in pairs])
     valid = held.validation_copies(np.arange(len(held.X)), recipe, 3, SEED, "even")
     whole = joined([replace(rows, positions=None) for rows in tables])
     assert whole.positions is None
@@ -120,18 +121,19 @@ def _together(noisy):
 
 
 def test_cross_fitted_models_have_not_seen_the_rows_that_they_predict():
-    table, folds = parts(), Folds(3, (11, 12))
+    table, folds = parts(), [HashedFolds(3, (11, 12))] * 2
     sample = [sampled_part(part, 50, i, SEED) for i, part in enumerate(table)]
     assert [s.shape for s in sample] == [(50, 3), (50, 3)]
     lightgbm = {"verbosity": -1, "objective": "regression", "deterministic": True, "force_col_wise": True}
-    here = {"sample": sample, "folds": folds, "params": lightgbm, "rounds": 5, "categorical": [1], "link": None}
-    fitted = cross_fit(table, [part.y for part in table], threads=1, is_first=True, **here)
+    here = {"sample": sample, "means": np.zeros((6, 2)), "repeats": 2, "params": lightgbm, "rounds": 5}
+    here |= {"categorical": [1], "link": None, "threads": 1}
+    fitted = cross_fit(table, [part.y for part in table], folds, is_first=True, **here)
     assert list(map(len, fitted.texts)) == [6, 6]
     assert [c.shape for c in fitted.clean] == [(2, 120, 2), (2, 180, 2)]
     # a response that changes in the rows of one fold changes the predictions of all other rows
     out = [hashed_folds(part.positions, 3, 11) == 1 for part in table]
     changed = [np.where(mask[:, None], -part.y, part.y) for mask, part in zip(out, table, strict=True)]
-    again = cross_fit(table, changed, threads=1, is_first=False, **here)
+    again = cross_fit(table, changed, folds, is_first=False, **here)
     assert again.texts == [[], []]
     for before, after, mask in zip(fitted.clean, again.clean, out, strict=True):
         np.testing.assert_array_equal(before[0, mask], after[0, mask])

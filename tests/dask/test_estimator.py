@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import TimeSeriesSplit
 
 pytest.importorskip("distributed")
 import dask.array as da
@@ -82,11 +83,52 @@ def test_limits_and_counts(client):
     assert model.predict_interval(lazy).compute().min() >= 0.0
 
 
-def test_time_is_refused_with_a_remedy():
-    X, y = toy()
-    lazy = da.from_array(X, chunks=60), da.from_array(y, chunks=60)
-    with pytest.raises(ValueError, match=r"DaskDiffGBM divides rows by a hash.*takes no time. Use DiffGBM"):
-        DaskDiffGBM().fit(*lazy, time=lazy[1])
+def drifting(n):
+    """A table sorted by time, whose response moves on: a model that has seen later days would know where to."""
+    rng = np.random.default_rng(0)
+    day = np.arange(n) // 12
+    walk = np.cumsum(rng.normal(scale=0.3, size=day[-1] + 1))
+    X = pd.DataFrame({"mark": walk[day] + 0.01 * rng.normal(size=n), "x": rng.normal(size=n)})
+    X["day"] = pd.Timestamp("2026-01-01") + pd.to_timedelta(day, unit="D")
+    return X, X["x"] + rng.normal(size=day[-1] + 1)[day] + 0.1 * rng.normal(size=n)
+
+
+def test_with_time_no_model_has_seen_the_day_that_it_predicts(client):
+    X, y = drifting(1200)
+    # sorted by time: a worker has no row of the first windows, and another none of the last
+    lazy, response = dd.from_pandas(X, npartitions=4), dd.from_pandas(y, npartitions=4)
+    settings = {**SMALL, "extra_residualizer_params": {"n_estimators": 60, "min_child_samples": 3}}
+    settings["early_stopping_rounds"] = 5
+    with_time = DaskDiffGBM.flow(**settings).fit(lazy, response, time="day")
+    assert with_time.feature_names_in_.tolist() == ["mark", "x", "day"]
+    without = DaskDiffGBM.flow(**settings).fit(lazy, response)
+    # each day has an effect that only its own rows tell
+    widths = [model.to_local().predict_std(X).mean() for model in (with_time, without)]
+    assert widths[0] > 1.2 * widths[1]
+    shuffled = X.sample(frac=1.0, random_state=0)
+    unsorted = [dd.from_pandas(part.loc[shuffled.index], npartitions=2, sort=False) for part in (X, y)]
+    again = DaskDiffGBM.flow(**settings).fit(*unsorted, time=unsorted[0]["day"])
+    assert again.to_local().predict_std(X).mean() > 1.2 * widths[1]
+
+
+def test_one_partition_with_time_and_groups_is_the_local_fit(client):
+    X, y = drifting(240)
+    X["who"] = np.arange(240) % 30
+    lazy, response = dd.from_pandas(X, npartitions=1), dd.from_pandas(y, npartitions=1)
+    model = DaskDiffGBM.flow(**SMALL).fit(lazy, response, groups="who", time="day")
+    local = DiffGBM.flow(**SMALL).fit(X, y, groups="who", time="day")
+    np.testing.assert_array_equal(model.to_local().sample(X, 3, seed=0), local.sample(X, 3, seed=0))
+
+
+def test_mistakes_in_time_are_named(client):
+    X, y = drifting(240)
+    lazy, response = dd.from_pandas(X, npartitions=3), dd.from_pandas(y, npartitions=3)
+    with pytest.raises(ValueError, match=r"time must have a value for each row; \d+ are missing"):
+        DaskDiffGBM.flow(**SMALL).fit(lazy, response, time=lazy["day"].where(lazy["x"] > 0.0))
+    with pytest.raises(ValueError, match="X and time must have the same partitions; got X with 3 of them, time with 2"):
+        DaskDiffGBM.flow(**SMALL).fit(lazy, response, time=dd.from_pandas(X["day"], npartitions=2))
+    with pytest.raises(ValueError, match="residualize_k_folds must be a number of folds"):
+        DaskDiffGBM.flow(**{**SMALL, "residualize_k_folds": TimeSeriesSplit(3)}).fit(lazy, response, time="day")
 
 
 def entities(count, rows):

@@ -1,6 +1,6 @@
 """First-stage models of a table in partitions: put together as those of a table in memory, which is one partition."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,9 +10,11 @@ pytest.importorskip("distributed")
 
 from diffgbm.dask.first_stage import PartitionedTable, check_plan
 from diffgbm.dask.reading import Part
+from diffgbm.data.structure import INDEPENDENT, Structure
 from diffgbm.first_stage import MIN_ROWS, Task, assemble, fit_first_stage, plan_first_stage
 from diffgbm.first_stage.assembly import residual_moments
 from diffgbm.first_stage.cross_fitting import CrossFitted, combine
+from diffgbm.fitting.training import seed_integer
 from tests.conftest import toy
 
 N = 300
@@ -45,12 +47,12 @@ class InlineGroup:
         pass
 
 
-def partitioned(X, y, cuts, repeats=1, k=4):
+def partitioned(X, y, cuts, repeats=1, k=4, structure=INDEPENDENT):
     pieces = [np.arange(len(y))[slice(*ends)] for ends in pairwise(cuts)]
     parts = [Part(X[rows], y[rows], None, rows) for rows in pieces]
     sizes = [len(rows) for rows in pieces]
     seed = np.random.SeedSequence(5)
-    return PartitionedTable(InlineGroup(len(parts)), parts, sizes, y.shape[1], [], seed, k, repeats, 1)
+    return PartitionedTable(InlineGroup(len(parts)), parts, sizes, y.shape[1], [], seed, k, repeats, 1, structure)
 
 
 def in_memory(X, y, repeats=1, k=4):
@@ -117,6 +119,41 @@ def test_a_fit_in_partitions_is_close_to_one_in_memory(residualize):
         locations = np.concatenate([part.location[:, j] for part in values])
         assert np.corrcoef(locations, expected.location[:, j])[0, 1] > 0.9
         np.testing.assert_array_equal(np.concatenate([part.features for part in values]).shape, (N, 2))
+
+
+@pytest.mark.parametrize("labels", [None, np.arange(N) % 40])
+@pytest.mark.parametrize("cuts", [(0, 120, N), (0, 20, 250, N)])
+def test_by_time_no_model_has_seen_the_future_of_a_row(labels, cuts):
+    X, y = toy(N, d=2)
+    order = np.random.default_rng(0).permutation(N) // 3
+    structure = Structure(labels, order)
+    rows = partitioned(X, y, cuts, structure=structure)
+    task = replace(in_memory(X, y), structure=structure, seed=seed_integer(rows.seed))
+    stage = plan_first_stage("mean", None, SMALL).subtracted
+    fitted = rows.cross_fit(stage, rows.responses)
+    found = np.concatenate(fitted.out_of_fold)
+    # the same rows are predicted as in memory, and the model of new rows is the one of all rows
+    np.testing.assert_array_equal(np.isnan(found).any(axis=1), ~np.isin(np.arange(N), task.held_out))
+    assert [len(models) for models in fitted.predictor.models] == [1, 1]
+    expected = stage.cross_fit(task)
+    assert np.corrcoef(found[task.held_out, 0], expected.out_of_fold[task.held_out, 0])[0, 1] > 0.9
+    # other responses from some time on change no prediction up to then
+    late = order >= 60
+    targets = [np.where(late[part.positions, None], -part.y, part.y) for part in rows.parts]
+    changed = np.concatenate(rows.cross_fit(stage, targets).out_of_fold)
+    early = order <= order[late].min()
+    np.testing.assert_array_equal(changed[early], found[early])
+    assert (changed[order > 80] != found[order > 80]).mean() > 0.9
+
+
+def test_a_scale_by_time_is_fitted_where_the_mean_is_known():
+    X, y = toy(N, d=2)
+    rows = partitioned(X, y, (0, 40, 200, N), structure=Structure(None, np.arange(N)))
+    first_stage, values = fit_first_stage(rows, plan_first_stage("mean_scale", None, SMALL))
+    known = np.concatenate([np.isin(np.arange(len(v.location)), v.known(np.arange(len(v.location)))) for v in values])
+    # 5 windows, of whose last 4 the first of 5 has no scale
+    np.testing.assert_array_equal(known, np.arange(N) >= 108)
+    assert np.isfinite(first_stage.residual_scale).all()
 
 
 def test_few_rows_are_fitted_without_a_first_stage():

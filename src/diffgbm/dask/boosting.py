@@ -7,7 +7,7 @@ the rows of one worker, which is wrong for a sorted table.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import lightgbm as lgb
@@ -15,9 +15,9 @@ import numpy as np
 
 from diffgbm._util.types import Array, Booleans
 from diffgbm.dask.network import Link, linked
+from diffgbm.dask.part_splits import PartSplits
 from diffgbm.dask.reading import Part
 from diffgbm.dask.seeds import child_seed
-from diffgbm.data.splits import hashed_folds, hashed_holdout
 from diffgbm.diffusion.recipe import Recipe
 from diffgbm.engine.stored import text_of
 from diffgbm.first_stage import FirstStageValues
@@ -26,13 +26,10 @@ from diffgbm.fitting.noise_design import NOISE_DESIGNS
 from diffgbm.fitting.noise_table import NoiseTable, joined
 from diffgbm.fitting.noisy_rows import NoisyRows, NoisyRowSequence
 
-
-@dataclass(frozen=True)
-class Folds:
-    """Folds of cross-fitting: rows are divided ``len(keys)`` times into ``k`` folds, by a hash of their position."""
-
-    k: int
-    keys: tuple[int, ...]
+IDLE_ROWS = 50
+"""Rows that a worker trains on if it has none of a split."""
+IDLE_WEIGHT = 1e-9
+"""Their weight: it must be positive, since LightGBM divides by the sum of a worker's weights."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class WorkerCrossFit:
     texts : list of list of str
         For each response the boosters of all folds; empty except on the first worker.
     clean : list of ndarray of shape (repeats, n, d)
-        For each partition the predictions of models that have not seen its rows.
+        For each partition the predictions of models that have not seen its rows; NaN for rows that no fold holds out.
     """
 
     texts: list[list[str]]
@@ -66,9 +63,11 @@ def sampled_part(part: Part, count: int, number: int, seed: np.random.SeedSequen
 def cross_fit(
     parts: Sequence[Part],
     targets: Sequence[Array],
+    folds: Sequence[PartSplits],
     *,
     sample: Sequence[Array],
-    folds: Folds,
+    means: Array,
+    repeats: int,
     params: Mapping[str, Any],
     rounds: int,
     categorical: Sequence[int],
@@ -76,28 +75,45 @@ def cross_fit(
     threads: int,
     is_first: bool,
 ) -> WorkerCrossFit:
-    """Fit one booster for each repetition, fold and response, together with the other workers."""
+    """Fit one booster for each repetition, fold and response, together with the other workers.
+
+    LightGBM needs rows on each worker. One that has none of a fold, which is usual if the table is sorted by time,
+    gives a few of its rows hardly any weight, and as their label the mean of the fold, in ``means`` (folds, d).
+    """
     params = _for_datasets(params, threads)
     bins = _bins(sample, params, categorical)
     y = np.concatenate(targets)
     weights = None if parts[0].weights is None else np.concatenate([p.weights for p in parts if p.weights is not None])
     data = _binned([part.X for part in parts], params, categorical, bins)
-    clean = [np.zeros((len(folds.keys), *target.shape)) for target in targets]
+    clean = [np.full((repeats, *target.shape), np.nan) for target in targets]
     texts: list[list[str]] = [[] for _ in range(y.shape[1])]
     with linked(link) as network:
-        for r, key in enumerate(folds.keys):
-            fold = [hashed_folds(part.split_keys, folds.k, key) for part in parts]
-            for k in range(folds.k):
-                train = np.flatnonzero(np.concatenate(fold) != k)
-                rows = data.subset(train.tolist()).construct()
-                for j in range(y.shape[1]):
-                    rows.set_label(y[train, j])
-                    rows.set_weight(None if weights is None else weights[train])
-                    booster = lgb.train({**network, **params}, rows, rounds)
-                    _predict_fold(booster, parts, [part == k for part in fold], [c[r, :, j] for c in clean], threads)
-                    if is_first:
-                        texts[j].append(text_of(booster))
+        masks = zip(*(split.masks(part) for split, part in zip(folds, parts, strict=True)), strict=True)
+        for fold, of_parts in enumerate(masks):
+            r, held_out = of_parts[0][0], [out for _, _, out in of_parts]
+            train = np.flatnonzero(np.concatenate([learned for _, learned, _ in of_parts]))
+            idle = len(train) == 0
+            train = np.arange(min(IDLE_ROWS, len(y))) if idle else train
+            rows = data.subset(train.tolist()).construct()
+            for j in range(y.shape[1]):
+                rows.set_label(np.full(len(train), means[fold, j]) if idle else y[train, j])
+                rows.set_weight(
+                    np.full(len(train), IDLE_WEIGHT) if idle else None if weights is None else weights[train]
+                )
+                booster = lgb.train({**network, **params}, rows, rounds)
+                _predict_fold(booster, parts, held_out, [c[r, :, j] for c in clean], threads)
+                if is_first:
+                    texts[j].append(text_of(booster))
     return WorkerCrossFit(texts, clean)
+
+
+def fold_sums(part: Part, targets: Array, splits: PartSplits) -> Array:
+    """Return for each split the weights of the rows to learn from, and their targets times these: (splits, 1 + d)."""
+    sums = []
+    for _, train, _ in splits.masks(part):
+        w = np.ones(int(train.sum())) if part.weights is None else part.weights[train]
+        sums.append(np.concatenate([[w.sum()], w @ targets[train]]))
+    return np.array(sums)
 
 
 def _predict_fold(
@@ -114,25 +130,26 @@ def noise_table(part: Part, stage_values: FirstStageValues, categorical: Sequenc
     return NoiseTable.of(part.X, part.y, part.weights, categorical, stage_values, part.positions)
 
 
-def held_out_rows(table: NoiseTable, part: Part, share: float, hash_key: int) -> NoiseTable:
-    """Return the rows of a partition that decide when to stop: a ``share`` of them."""
-    return table.part(hashed_holdout(part.split_keys, share, hash_key))
+def held_out_rows(table: NoiseTable, part: Part, split: PartSplits) -> NoiseTable:
+    """Return the rows of a partition that decide when to stop."""
+    _, _, held_out = next(iter(split.masks(part)))
+    return table.part(held_out)
 
 
 def noisy_part(
     table: NoiseTable,
     part: Part,
+    split: PartSplits,
     number: int,
     *,
-    share: float,
-    hash_key: int,
     recipe: Recipe,
     repeats: int,
     seed: np.random.SeedSequence,
     design: str,
 ) -> NoisyRows:
-    """Make the noisy copies of the rows of partition ``number`` that are not held out."""
-    rows = np.flatnonzero(~hashed_holdout(part.split_keys, share, hash_key))
+    """Make the noisy copies of the rows of partition ``number`` that are learned from."""
+    _, train, _ = next(iter(split.masks(part)))
+    rows = np.flatnonzero(train)
     seed = seed if NOISE_DESIGNS[design].by_row else child_seed(seed, number)
     return table.noisy_copies(rows, recipe, repeats, seed, design)
 
@@ -163,7 +180,7 @@ def train_noise(
 
     All workers evaluate the same held-out rows with the same trees, so that all stop after the same round.
     """
-    noisy = [part for part in noisy if len(part)]
+    noisy = [part for part in noisy if len(part)] or [_idle_rows(noisy[0])]
     params = params_of(noisy[0], _for_datasets(params, threads))
     columns = categorical_columns(noisy[0], categorical)
     bins = _bins(sample, params, columns)
@@ -177,6 +194,20 @@ def train_noise(
             train, valid, params={**network, **params}, n_estimators=rounds, early_stopping_rounds=patience
         )
     return [text_of(booster) for booster in boosters] if is_first else []
+
+
+def _idle_rows(noisy: NoisyRows) -> NoisyRows:
+    """Return rows of hardly any weight, and of residual 0, for a worker whose rows are all held out."""
+    m, d = min(IDLE_ROWS, len(noisy.X)), noisy.y.shape[1]
+    first = np.arange(m)
+    return replace(
+        noisy,
+        y=np.zeros((m, d)),
+        row_weights=np.full(m, IDLE_WEIGHT),
+        times=np.full(m, 0.5),
+        noise=np.zeros((m, d)),
+        chosen=first,
+    )
 
 
 def _for_datasets(params: Mapping[str, Any], threads: int) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """First-stage models on a cluster: the boosters of a fold are trained by all workers together.
 
 How their predictions are put together is that of a table in memory (``first_stage.assembly``), with two differences.
-Rows are assigned to folds by a hash of their position. Quantiles of the residuals are those of a sample where there are
-more than ``SAMPLE`` of them.
+Rows without an order in time are assigned to folds by a hash of their position. Quantiles of the residuals are those of
+a sample where there are more than ``SAMPLE`` of them.
 """
 
 from __future__ import annotations
@@ -14,14 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm._util.types import Array
-from diffgbm.dask.boosting import Folds, WorkerCrossFit, cross_fit, sampled_part, sampled_rows
+from diffgbm._util.types import Array, Booleans
+from diffgbm.dask.boosting import WorkerCrossFit, cross_fit, fold_sums, sampled_part, sampled_rows
+from diffgbm.dask.part_splits import HashedFolds, PartSplits, given_splits
 from diffgbm.dask.reading import Part
 from diffgbm.dask.worker_group import Future, WorkerGroup
+from diffgbm.data.splits import k_folds, ordered_folds
+from diffgbm.data.structure import INDEPENDENT, Structure
 from diffgbm.engine.stored import StoredBooster
 from diffgbm.first_stage import Plan
-from diffgbm.first_stage.cross_fitting import CrossFitted, FirstStage, combine
+from diffgbm.first_stage.cross_fitting import CrossFitted, FirstStage, combine, with_values
 from diffgbm.first_stage.lightgbm_mean import BoosterAverage, LightGBMMean, first_stage_params
+from diffgbm.fitting.training import seed_integer
 
 SAMPLE = 1_000_000
 """Residuals that quantiles are estimated from."""
@@ -51,6 +55,9 @@ class PartitionedTable:
         ``repeats`` divisions of the rows into ``k_folds``.
     time_out : int
         Minutes that a worker waits for another.
+    structure : Structure
+        With an order in time, that of all rows, and the labels of those that stay together; these are rows of the
+        partitions in turn. Without an order nothing: keys of the rows are hashed.
     """
 
     worker_group: WorkerGroup
@@ -62,6 +69,7 @@ class PartitionedTable:
     k_folds: int
     repeats: int
     time_out: int
+    structure: Structure = INDEPENDENT
 
     @property
     def n_rows(self) -> int:
@@ -89,9 +97,8 @@ class PartitionedTable:
     def sample(self, columns: Sequence[Future]) -> Array:
         """Return at most about ``SAMPLE`` rows of columns (n, k), for quantiles."""
         numbers = range(len(columns))
-        return np.concatenate(
-            self.gather(self.apply(sampled_rows, columns, self.shares(SAMPLE), numbers, seed=self.seed))
-        )
+        found = self.gather(self.apply(sampled_rows, columns, self.shares(SAMPLE), numbers, seed=self.seed))
+        return with_values(np.concatenate(found))
 
     def shares(self, count: int, copies: int = 1) -> list[int]:
         """How many of ``count`` rows each partition contributes to a sample, if there are ``copies`` of each row."""
@@ -104,12 +111,15 @@ class PartitionedTable:
         keys = tuple(int(key) for key in self.seed.generate_state(1 + self.repeats, np.uint64))
         params, rounds, _ = first_stage_params(stage.params, int(keys[0] >> 33), 1)
         numbers = range(len(self.parts))
+        folds = self._folds(keys[1:], targets)
         fitted = self.worker_group.per_worker(
             cross_fit,
             self.parts,
             targets,
+            folds,
             sample=self.apply(sampled_part, self.parts, self.shares(BIN_ROWS), numbers, seed=self.seed),
-            folds=Folds(self.k_folds, keys[1:]),
+            means=self._means(targets, folds),
+            repeats=self.repeats,
             params=params,
             rounds=rounds,
             categorical=self.categorical,
@@ -118,8 +128,33 @@ class PartitionedTable:
         self.worker_group.wait(fitted)
         average, gained = combine(self, self.worker_group.split(fitted, _clean))
         (texts,) = self.gather([self.worker_group.at(self.worker_group.workers[0], _texts, fitted[0])])
-        models = BoosterAverage(tuple(tuple(map(StoredBooster, folds)) for folds in texts))
+        # by time the last model learned from all rows, and predicts new ones
+        texts = [each[-1:] for each in texts] if self.is_ordered else texts
+        models = BoosterAverage(tuple(tuple(map(StoredBooster, each)) for each in texts))
         return CrossFitted(models, average, gained)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the rows have an order in time."""
+        return self.structure.order is not None
+
+    def _folds(self, keys: tuple[int, ...], targets: Sequence[Future]) -> list[PartSplits]:
+        """Return the folds of each partition; by time those of a table in memory, of the rows that have targets."""
+        if not self.is_ordered:
+            return [HashedFolds(self.k_folds, keys)] * len(self.parts)
+        rows = np.flatnonzero(np.concatenate(self.gather(self.apply(_have_values, targets))))
+        structure, seed = self.structure.part(rows), seed_integer(self.seed)
+        k = min(self.k_folds, len(rows))
+        found = (ordered_folds if structure.order is not None else k_folds)(len(rows), k, seed, structure)
+        folds = [(rows[train], rows[held_out]) for train, held_out in found]
+        return list(given_splits([*folds, (rows, rows[:0])], self.part_rows))
+
+    def _means(self, targets: Sequence[Future], folds: Sequence[PartSplits]) -> Array:
+        """Return the means of the targets that each fold learns from (folds, d)."""
+        if not self.is_ordered:
+            return np.zeros((self.n_models, self.n_responses))
+        sums = np.sum(self.gather(self.apply(fold_sums, self.parts, targets, folds)), axis=0)
+        return np.asarray(sums[:, 1:] / sums[:, :1])
 
 
 def check_plan(plan: Plan, owner: str) -> None:
@@ -135,6 +170,10 @@ def check_plan(plan: Plan, owner: str) -> None:
         raise ValueError(
             f"extra_residualizer_params: {owner} fits n_estimators rounds; leave early_stopping_rounds out."
         )
+
+
+def _have_values(targets: Array) -> Booleans:
+    return np.asarray(~np.isnan(targets).any(axis=1))
 
 
 def _responses(part: Part) -> Array:

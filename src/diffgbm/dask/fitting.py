@@ -11,29 +11,41 @@ import numpy as np
 from diffgbm._util.dask_client import the_client, workers_of
 from diffgbm._util.errors import kept_warnings, known, warn
 from diffgbm._util.optional import need
-from diffgbm._util.types import Array
+from diffgbm._util.types import Array, Booleans, Integers
 from diffgbm.dask.boosting import held_out_rows, noise_table, noisy_part, sampled_noisy, train_noise
 from diffgbm.dask.first_stage import PartitionedTable, check_plan
 from diffgbm.dask.groups import GROUPS_PER_PART, check_count_of_groups, split_off
 from diffgbm.dask.limits import check_limits, limit_counts, limits_of
 from diffgbm.dask.network import LEARNERS, TIME_OUT
+from diffgbm.dask.part_splits import HashedHoldout, PartSplits, given_splits
 from diffgbm.dask.partitions import aligned, check_collection, pieces
-from diffgbm.dask.reading import encode, facts_of, whole_table
+from diffgbm.dask.reading import Facts, Part, encode, facts_of, whole_table
 from diffgbm.dask.records import evidence, evidence_share, key_of, keyed
+from diffgbm.dask.times import ranks, structure_of, time_parts
 from diffgbm.dask.worker_group import Future, WorkerGroup
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.level_statistics import most_levels
 from diffgbm.data.response import ResponseTable
+from diffgbm.data.splits import bag_splits
+from diffgbm.data.structure import INDEPENDENT, Structure
 from diffgbm.diffusion.recipe import Recipe, resolve
 from diffgbm.engine.stored import StoredBooster
 from diffgbm.estimators.diffgbm import DiffGBM
-from diffgbm.first_stage import Plan, fit_first_stage, plan_first_stage
+from diffgbm.first_stage import FirstStageValues, Plan, fit_first_stage, plan_first_stage
+from diffgbm.first_stage.cross_fitting import with_values
 from diffgbm.fitting.constraints import check_constraints
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.noise_design import copies
 from diffgbm.fitting.noise_table import NoiseTable
 from diffgbm.fitting.stopping import held_out_share
-from diffgbm.fitting.training import check_arguments, lightgbm_params, seed_integer
+from diffgbm.fitting.training import (
+    check_arguments,
+    check_earlier_rows,
+    check_folds,
+    lightgbm_params,
+    repeats_of,
+    seed_integer,
+)
 
 VALIDATION_LIMIT = 100_000
 """Rows held out for early stopping, at most: more of them decide no better, and every worker holds all of them."""
@@ -51,9 +63,11 @@ def fit_on_cluster(
     workers: Sequence[str] | None,
     owner: str,
     groups: Any = None,
+    time: Any = None,
 ) -> FittedModel:
     """Fit everything; ``params`` are the estimator's arguments, ``owner`` its name for messages."""
     check_collection(X, "X", owner)
+    times = time_parts(X, time, owner)
     X, labels, group_column = split_off(X, groups, owner)
     columns = [pieces(X), aligned(X, y, "y", owner)]
     columns.append(
@@ -69,8 +83,11 @@ def fit_on_cluster(
     client = the_client(client)
     threads = workers_of(client, workers)
     delayed = need("dask").delayed
-    labels = [None] * len(columns[0]) if labels is None else labels
-    read = [delayed(facts_of)(*row, i, cat_idx, owner, labels[i]) for i, row in enumerate(zip(*columns, strict=True))]
+    labels, times = ([None] * len(columns[0]) if column is None else column for column in (labels, times))
+    read = [
+        delayed(facts_of)(*row, i, cat_idx, owner, labels[i], times[i])
+        for i, row in enumerate(zip(*columns, strict=True))
+    ]
     # nothing is kept on the workers yet, so that Dask itself recovers from a lost worker
     facts = client.gather(client.compute(read, workers=list(threads), allow_other_workers=True))
     features, response = whole_table(facts, owner)
@@ -83,23 +100,25 @@ def fit_on_cluster(
     check_constraints(params, features.n_features, features.categorical)
     filled = [i for i, f in enumerate(facts) if f.counted]
     if len(filled) == 1:
-        alone = [column[filled[0]] for column in (*columns, labels)]
+        alone = [column[filled[0]] for column in (*columns, labels, times)]
         model = _fit_alone(params, alone, cat_idx, client, threads)
-        return model if group_column is None else replace(model, features=features)
+        # how the one partition was read, which is not how one of several is: constant parts of dates are left out
+        ignored = () if group_column is None else (group_column,)
+        return replace(model, features=replace(model.features, ignored=ignored))
     _check_levels(features, sum(f.counted for f in facts), owner)
     plan = plan_first_stage(params["residualize"], params["first_stage_features"], params["extra_residualizer_params"])
     _check_options(params, plan, owner)
-    n_groups = None
-    if groups is not None:
-        n_groups = check_count_of_groups([f.groups for f in facts if f.groups is not None], params, owner)
+    structure, n_groups = _structure([facts[i] for i in filled], params, owner)
     worker_group = WorkerGroup.of(client, [facts[i].counted for i in filled], threads)
     starts = np.cumsum([0, *(f.n_rows for f in facts)])
     for at, i in zip(worker_group.assigned, filled, strict=True):
-        part = delayed(encode)(*(c[i] for c in columns), i, int(starts[i]), features, response, owner, labels[i])
+        part = delayed(encode)(
+            *(c[i] for c in columns), i, int(starts[i]), features, response, owner, labels[i], times[i]
+        )
         # a preference only: the user's own tasks must not be bound to a worker that may die
         worker_group.made.append(client.compute(part, workers=[at], allow_other_workers=True))
     counted = [facts[i].counted for i in filled]
-    model = _fit_together(params, worker_group, counted, features, response, plan, n_groups)
+    model = _fit_together(params, worker_group, counted, features, response, plan, structure, n_groups)
     if limits is None:
         return model
     if response.is_1d:
@@ -114,6 +133,7 @@ def _fit_together(
     features: FeatureTable,
     response: ResponseTable,
     plan: Plan,
+    structure: Structure,
     n_groups: int | None,
 ) -> FittedModel:
     """Train on the partitions that the worker group has been asked to encode, of ``rows`` rows each."""
@@ -126,19 +146,21 @@ def _fit_together(
         features.categorical,
         seeds[0],
         params["residualize_k_folds"],
-        params["residualize_repeats"],
+        repeats_of(params["residualize_k_folds"], params["residualize_repeats"], structure),
         _time_out(params),
+        structure,
     )
     try:
         worker_group.wait(table.parts)
-        if n_groups is None:  # groups decide which rows belong together
+        if n_groups is None and structure.labels is None:  # groups decide which rows belong together
             table = _with_keys(table, params["repeats"], features.n_features)
         first_stage, stage_values = fit_first_stage(table, plan)
         noise_tables = table.apply(noise_table, table.parts, stage_values, categorical=features.categorical)
+        splits = _stopping_splits(table, stage_values, params, seeds[1], n_groups)
         # a release may overtake the tasks that need what is released
         worker_group.wait(noise_tables)
         worker_group.keep_only(table.parts, noise_tables)
-        recipe, boosters = _noise_model(table, noise_tables, params, seeds[1:], n_groups)
+        recipe, boosters = _noise_model(table, noise_tables, params, seeds[2:], splits)
     finally:
         worker_group.keep_only()
     mix, engine, n_jobs = params["bag_mix"], params["engine"], params["n_jobs"]
@@ -156,7 +178,26 @@ def _with_keys(table: PartitionedTable, repeats: str, n_columns: int) -> Partiti
     parts = table.apply(keyed, table.parts, by=by)
     table.worker_group.wait(parts)
     table.worker_group.keep_only(parts)
-    return replace(table, parts=parts)
+    if table.structure.order is None:
+        return replace(table, parts=parts)
+    keys = np.concatenate(table.gather(table.apply(_split_keys, parts)))
+    return replace(table, parts=parts, structure=structure_of(table.structure.order, keys))
+
+
+def _split_keys(part: Part) -> Integers:
+    return part.split_keys
+
+
+def _structure(facts: Sequence[Facts], params: Mapping[str, Any], owner: str) -> tuple[Structure, int | None]:
+    """Return the structure of all rows if they have times; without them the number of groups that are hashed."""
+    groups = [f.groups for f in facts if f.groups is not None]
+    times = [f.times for f in facts if f.times is not None]
+    if not times:
+        return INDEPENDENT, check_count_of_groups(groups, params, owner) if groups else None
+    structure = structure_of(ranks(times), np.concatenate(groups) if groups else None)
+    if groups:
+        check_folds(params, structure)
+    return structure, None
 
 
 def _fit_alone(
@@ -177,10 +218,17 @@ def _fit_alone(
 
 
 def _fit_in_memory(
-    params: dict[str, Any], X: Any, y: Any, weights: Any, groups: Any, cat_idx: Sequence[int] | None, threads: int
+    params: dict[str, Any],
+    X: Any,
+    y: Any,
+    weights: Any,
+    groups: Any,
+    time: Any,
+    cat_idx: Sequence[int] | None,
+    threads: int,
 ) -> tuple[FittedModel, list[str]]:
     with kept_warnings() as messages:
-        fitted = DiffGBM(**{**params, "n_jobs": threads, "verbose": 0}).fit(X, y, cat_idx, weights, groups)
+        fitted = DiffGBM(**{**params, "n_jobs": threads, "verbose": 0}).fit(X, y, cat_idx, weights, groups, time)
     return fitted.model_, messages
 
 
@@ -198,6 +246,12 @@ def _check_levels(features: FeatureTable, rows: int, owner: str) -> None:
 
 def _check_options(params: Mapping[str, Any], plan: Plan, owner: str) -> None:
     check_plan(plan, owner)
+    folds = params["residualize_k_folds"]
+    if plan != Plan(None, None, ()) and not isinstance(folds, (int, np.integer)):
+        raise ValueError(
+            f"residualize_k_folds must be a number of folds for a table in several partitions; got {folds!r}. {owner} "
+            "divides rows by groups= and time=; for other folds use DiffGBM."
+        )
     if params["n_bags"] > 1:
         raise ValueError(f"{owner} fits one bag to a table in several partitions; got n_bags={params['n_bags']!r}.")
     for name in ("extra_lightgbm_params", "extra_residualizer_params"):
@@ -209,39 +263,63 @@ def _time_out(params: Mapping[str, Any]) -> int:
     return int((params["extra_lightgbm_params"] or {}).get("time_out", TIME_OUT))
 
 
+def _stopping_splits(
+    table: PartitionedTable,
+    stage_values: Sequence[Future],
+    params: Mapping[str, Any],
+    seed: np.random.SeedSequence,
+    n_groups: int | None,
+) -> list[PartSplits]:
+    """Return what each partition learns from, and what it holds out to decide when to stop.
+
+    By time it is the last part that is held out, and rows without first-stage values are in neither.
+    """
+    enough = VALIDATION_LIMIT / table.n_rows
+    enough = enough if n_groups is None else max(enough, GROUPS_PER_PART / n_groups)
+    stopping = params["early_stopping_rounds"] is not None
+    share = min(held_out_share(params["eval_percent"]), enough) if stopping else 0.0
+    if not table.is_ordered:
+        key = int(seed.generate_state(1, np.uint64)[0])
+        return [HashedHoldout(share, key)] * len(table.parts)
+    known = np.concatenate(table.gather(table.apply(_known, stage_values)))
+    ((train, held_out),) = bag_splits(table.n_rows, 1, share, seed_integer(seed), stopping, True, table.structure)
+    split = (train[known[train]], held_out[known[held_out]])
+    check_earlier_rows([split])
+    return list(given_splits([split], table.part_rows))
+
+
+def _known(values: FirstStageValues) -> Booleans:
+    mask = np.zeros(len(values.location), dtype=bool)
+    mask[values.known(np.arange(len(mask)))] = True
+    return mask
+
+
 def _noise_model(
     table: PartitionedTable,
     noise_tables: list[Future],
     params: Mapping[str, Any],
     seeds: Sequence[np.random.SeedSequence],
-    n_groups: int | None,
+    splits: Sequence[PartSplits],
 ) -> tuple[Recipe, tuple[StoredBooster, ...]]:
-    """Train the noise model; ``seeds`` are those of the split, the two draws of noise and LightGBM."""
+    """Train the noise model; ``seeds`` are those of the two draws of noise and LightGBM."""
     recipe = resolve(params)
     if params["sde_initialize_from_data"]:
         recipe = recipe.fitted_to(np.concatenate(table.gather(table.apply(_farthest, noise_tables))))
-    patience = params["early_stopping_rounds"]
-    enough = VALIDATION_LIMIT / table.n_rows
-    enough = enough if n_groups is None else max(enough, GROUPS_PER_PART / n_groups)
-    share = min(held_out_share(params["eval_percent"]), enough) if patience else 0.0
-    key = int(seeds[0].generate_state(1, np.uint64)[0])
     numbers = range(len(noise_tables))
-    held_out = table.apply(held_out_rows, noise_tables, table.parts, share=share, hash_key=key)
+    held_out = table.apply(held_out_rows, noise_tables, table.parts, splits)
     repeats, design = copies(params["n_repeats"], table.n_rows), params["noise_design"]
     noise = {"recipe": recipe, "repeats": repeats, "design": design}
-    noisy = table.apply(
-        noisy_part, noise_tables, table.parts, numbers, share=share, hash_key=key, seed=seeds[1], **noise
-    )
+    noisy = table.apply(noisy_part, noise_tables, table.parts, splits, numbers, seed=seeds[0], **noise)
     size = table.shares(params["subsample_for_bin"], repeats)
     trained = table.worker_group.per_worker(
         train_noise,
         noisy,
         held_out=held_out,
-        sample=table.apply(sampled_noisy, noisy, size, numbers, seed=seeds[3]),
-        params=lightgbm_params(params, seed_integer(seeds[3]), 1),
+        sample=table.apply(sampled_noisy, noisy, size, numbers, seed=seeds[2]),
+        params=lightgbm_params(params, seed_integer(seeds[2]), 1),
         rounds=params["n_estimators"],
-        patience=patience,
-        seed=seeds[2],
+        patience=params["early_stopping_rounds"],
+        seed=seeds[1],
         categorical=table.categorical,
         time_out=table.time_out,
         **noise,
@@ -252,7 +330,9 @@ def _noise_model(
 
 def _farthest(table: NoiseTable) -> Array:
     """Return residuals that include the extremes of the whole table (d = 1), or nearly so."""
-    r = table.residuals
+    r = with_values(table.residuals)
+    if len(r) == 0:
+        return r
     if r.shape[1] == 1:
         return r[[int(r.argmin()), int(r.argmax())]]
     return r[np.argsort(-np.linalg.norm(r - r.mean(axis=0), axis=1))[:FARTHEST]]

@@ -11,12 +11,11 @@ from hashlib import blake2b
 from numbers import Integral
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from diffgbm._util.types import Integers
-from diffgbm.dask.partitions import aligned, is_frame, pieces
-from diffgbm.data.numbers import column_values, is_missing
+from diffgbm.dask.partitions import aligned, named_column, one_column, pieces
+from diffgbm.data.structure import present_values
 from diffgbm.fitting.stopping import held_out_share
 
 MOST_COUNTED = 1000
@@ -31,33 +30,15 @@ def split_off(X: Any, groups: Any, owner: str) -> tuple[Any, list[Any] | None, s
         return X, None, None
     if not isinstance(groups, str):
         return X, aligned(X, groups, "groups", owner), None
-    if not is_frame(X):
-        raise ValueError(f"groups={groups!r} names a column, but X is no frame. Pass one value for each row.")
-    names = {str(name): name for name in X.columns}
-    if groups not in names:
-        listed = ", ".join(map(repr, list(names)[:10]))
-        raise ValueError(f"groups={groups!r} is not a column of X; it has {listed}.")
-    if len(names) == 1:
+    name = named_column(X, groups, "groups")
+    if len(X.columns) == 1:
         raise ValueError(f"groups={groups!r} is the only column of X: there are no features left.")
-    column = X[names[groups]]
-    return X.drop(columns=[names[groups]]), pieces(column), groups
+    return X.drop(columns=[name]), pieces(X[name]), groups
 
 
 def group_keys(values: Any) -> Integers:
     """Return a key of the group of each row (n,), the same for equal values in all partitions and processes."""
-    column = nw.from_native(values, series_only=True, pass_through=True)
-    if not isinstance(column, nw.Series):
-        column = np.asarray(values)
-        if column.ndim != 1 and column.shape[1:] != (1,):
-            raise ValueError(f"groups must be one-dimensional; got shape {column.shape}.")
-        column = column.reshape(-1)
-    listed = column_values(column)
-    missing = [i for i, value in enumerate(listed) if is_missing(value)]
-    if missing:
-        raise ValueError(
-            f"groups must have a value for each row; {len(missing)} are missing, the first in row {missing[0]}. "
-            "Fill them in or drop these rows."
-        )
+    listed = present_values(one_column(values, "groups"), "groups")
     known: dict[Any, int] = {}
     try:
         return np.array([known.get(value) or known.setdefault(value, _key(value)) for value in listed], dtype=np.int64)

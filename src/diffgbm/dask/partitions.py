@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import narwhals as nw
+import numpy as np
+
 from diffgbm._util.optional import need
 
 Delayed = Any
@@ -45,6 +48,28 @@ def pieces(collection: Any) -> list[Delayed]:
 def lengths(collection: Any) -> list[float]:
     """Return the rows of each partition, NaN where they are unknown before it is computed."""
     return [math.nan] * collection.npartitions if is_frame(collection) else list(collection.chunks[0])
+
+
+def named_column(X: Any, name: str, argument: str) -> Any:
+    """Return the label of a column of ``X`` that an argument names."""
+    if not is_frame(X):
+        raise ValueError(f"{argument}={name!r} names a column, but X is no frame. Pass one value for each row.")
+    labels = {str(label): label for label in X.columns}
+    if name not in labels:
+        listed = ", ".join(map(repr, list(labels)[:10]))
+        raise ValueError(f"{argument}={name!r} is not a column of X; it has {listed}.")
+    return labels[name]
+
+
+def one_column(values: Any, argument: str) -> Any:
+    """Return the values of a partition as a series of narwhals or an array (n,)."""
+    column = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(column, nw.Series):
+        return column
+    column = np.asarray(values)
+    if column.ndim != 1 and column.shape[1:] != (1,):
+        raise ValueError(f"{argument} must be one-dimensional; got shape {column.shape}.")
+    return column.reshape(-1)
 
 
 def aligned(X: Any, other: Any, argument: str, owner: str) -> list[Delayed]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from diffgbm._util.types import Array, Booleans, Integers
 from diffgbm.dask.groups import counted, group_keys
+from diffgbm.dask.times import Times, as_numbers, time_values
 from diffgbm.data.dates import PARTS, Dates
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.kinds import NO_VALUES, Category, Column, Number
@@ -34,7 +35,10 @@ class Facts:
     summary : ResponseSummary or None
         Of the responses of positive weight.
     groups : ndarray or None
-        Keys of the groups of rows of positive weight, if there are any: at most some hundreds.
+        Keys of the groups of rows of positive weight, if there are any: at most some hundreds, or with times one for
+        each row.
+    times : ndarray or None
+        Times of rows of positive weight, if there are any.
     """
 
     n_rows: int
@@ -44,6 +48,7 @@ class Facts:
     is_1d: bool = True
     summary: ResponseSummary | None = None
     groups: Integers | None = None
+    times: Times | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,8 @@ class Part:
         Of the rows in the whole table.
     keys : ndarray of shape (n,) or None
         What splits hash, if not the positions: rows of the same key stay together.
+    times : ndarray of shape (n,) or None
+        Times of the rows as numbers, which tell repeated rows apart.
     """
 
     X: Array
@@ -69,6 +76,7 @@ class Part:
     weights: Array | None
     positions: Integers
     keys: Integers | None = None
+    times: Array | None = None
 
     @property
     def split_keys(self) -> Integers:
@@ -77,13 +85,22 @@ class Part:
 
 
 def facts_of(
-    X: Any, y: Any, weights: Any, number: int, cat_idx: Sequence[int] | None, owner: str, groups: Any = None
+    X: Any,
+    y: Any,
+    weights: Any,
+    number: int,
+    cat_idx: Sequence[int] | None,
+    owner: str,
+    groups: Any = None,
+    times: Any = None,
 ) -> Facts:
     """Return the facts of partition ``number``."""
-    if groups is not None and len(groups) != len(X):
-        raise ValueError(
-            f"Partition {number}: X has {len(X)} rows, groups {len(groups)}; the partitions of X and groups must match."
-        )
+    for name, values in (("groups", groups), ("time", times)):
+        if values is not None and len(values) != len(X):
+            raise ValueError(
+                f"Partition {number}: X has {len(X)} rows, {name} {len(values)}; the partitions of X and {name} must "
+                "match."
+            )
     if len(X) != len(y) or (weights is not None and len(weights) != len(X)):
         sizes = f"X has {len(X)} rows, y {len(y)}" + ("" if weights is None else f", sample_weight {len(weights)}")
         raise ValueError(f"Partition {number}: {sizes}; the partitions of X, y and sample_weight must match.")
@@ -93,12 +110,14 @@ def facts_of(
         features, _ = FeatureTable.learn(X, cat_idx, owner)
         names, values = read_response(y)
         kept, w = _positive(weights, values)
-        keys = None if groups is None else counted(group_keys(groups)[kept])
+        keys = None if groups is None else group_keys(groups)[kept]
+        keys = counted(keys) if times is None and keys is not None else keys
+        when = None if times is None else time_values(times)[kept]
     matrix = values.reshape(len(values), -1)[kept]
     if len(matrix) == 0:
-        return Facts(len(X), 0, features, names, values.ndim == 1, groups=keys)
+        return Facts(len(X), 0, features, names, values.ndim == 1, groups=keys, times=when)
     summary = ResponseSummary.of(matrix, w)
-    return Facts(len(X), len(matrix), features, names, values.ndim == 1, summary, keys)
+    return Facts(len(X), len(matrix), features, names, values.ndim == 1, summary, keys, when)
 
 
 def encode(
@@ -111,6 +130,7 @@ def encode(
     response: ResponseTable,
     owner: str,
     groups: Any = None,
+    times: Any = None,
 ) -> Part:
     """Encode a partition that begins at ``first_row`` of the table."""
     with _in_partition(number):
@@ -118,7 +138,10 @@ def encode(
         values = read_response(y)[1].reshape(len(X), -1)
         kept, w = _positive(weights, values)
         keys = None if groups is None else group_keys(groups)[kept]
-    return Part(matrix[kept], response.standardise(values)[kept], w, first_row + np.arange(len(X))[kept], keys)
+        when = None if times is None else as_numbers(time_values(times)[kept])
+    if times is not None and w is None:
+        w = np.ones(len(matrix))  # a worker without rows of a window trains on rows of hardly any weight
+    return Part(matrix[kept], response.standardise(values)[kept], w, first_row + np.arange(len(X))[kept], keys, when)
 
 
 def whole_table(facts: Sequence[Facts], owner: str) -> tuple[FeatureTable, ResponseTable]:

@@ -40,8 +40,14 @@ def evidence(part: Part, share: float) -> tuple[Array, Array]:
 
     All repetitions of an ``X`` are evidence, or none of them.
     """
-    chosen = row_hashes(part.X) <= np.uint64(share * (2**64 - 2**11))
-    return part.X[chosen], part.y[chosen]
+    X = described(part)
+    chosen = row_hashes(X) <= np.uint64(share * (2**64 - 2**11))
+    return X[chosen], part.y[chosen]
+
+
+def described(part: Part) -> Array:
+    """Return what tells the records of a partition apart: an observation at another time is another one."""
+    return part.X if part.times is None else np.column_stack([part.X, part.times])
 
 
 def key_of(parts: Sequence[tuple[Array, Array]], repeats: str) -> By:
@@ -52,5 +58,6 @@ def key_of(parts: Sequence[tuple[Array, Array]], repeats: str) -> By:
 
 def keyed(part: Part, by: By) -> Part:
     """Return a partition whose rows are split by a hash of their content."""
-    tables = (part.X,) if by == "x" else (part.X, part.y)
+    X = described(part)
+    tables = (X,) if by == "x" else (X, part.y)
     return replace(part, keys=row_hashes(*tables).view(np.int64))

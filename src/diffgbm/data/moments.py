@@ -38,9 +38,11 @@ class Moments:
 
     @classmethod
     def of(cls, values: Array, weights: Array | None = None) -> Moments:
-        """Moments of rows (n, d), at least one of positive weight."""
+        """Moments of rows (n, d); no row of positive weight has a mean, and counts for nothing in ``merged``."""
         w = None if weights is None else weights[:, None]
         total = float(len(values) if weights is None else weights.sum())
+        if total == 0.0:
+            return cls(0.0, np.full(values.shape[1], np.nan), np.zeros(values.shape[1]))
         mean = (values if w is None else w * values).sum(axis=0) / total
         square = (values - mean) ** 2
         return cls(total, mean, (square if w is None else w * square).sum(axis=0))
@@ -65,4 +67,4 @@ class Moments:
 
 def merged(moments: Iterable[Moments]) -> Moments:
     """Moments of all rows together."""
-    return reduce(Moments.__add__, moments)
+    return reduce(Moments.__add__, [part for part in moments if part.weight > 0.0])

@@ -205,6 +205,20 @@ def expanding_windows(structure: Structure, k: int, seed: int) -> list[Split]:
     return _checked(splits, "windows")
 
 
+def ordered_folds(n_rows: int, k: int, seed: int, structure: Structure) -> list[Split]:
+    """Return expanding windows, and before them folds of the first window if all of it is of one time.
+
+    Rows of one time are not each other's future.
+    """
+    windows = k_folds(n_rows, k, seed, structure)
+    first = np.setdiff1d(np.arange(n_rows), np.concatenate([held_out for _, held_out in windows]))
+    inside = structure.part(first)
+    if inside.order is not None or len(first) < 2 * k:
+        return windows
+    folds = [(first[train], first[out]) for train, out in k_folds(len(first), k, seed, inside)]
+    return [*folds, *windows]
+
+
 def last_part(structure: Structure, share: float, seed: int) -> list[Split]:
     """Hold out the last ``share`` of the rows by time, at least those of the last time, from all rows before them.
 

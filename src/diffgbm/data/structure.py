@@ -8,6 +8,7 @@ what nobody knew. ``fit(X, y, groups=..., time=...)`` says so, and every split o
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -203,7 +204,7 @@ def _without(X: Any, name: str) -> Any:
     return frame.select(rest).to_native()
 
 
-def _values(column: Any, argument: str) -> list[Any]:
+def present_values(column: Any, argument: str) -> list[Any]:
     """Return the values of a column; raise if any is missing."""
     values = column_values(column)
     missing = [i for i, value in enumerate(values) if is_missing(value)]
@@ -218,7 +219,7 @@ def _values(column: Any, argument: str) -> list[Any]:
 def _codes(column: Any) -> Integers:
     """Number the groups from 0, in the order in which they appear."""
     code: dict[Any, int] = {}
-    values = _values(column, "groups")
+    values = present_values(column, "groups")
     try:
         labels = np.fromiter((code.setdefault(value, len(code)) for value in values), np.int64, len(values))
     except TypeError as error:
@@ -233,23 +234,28 @@ def _codes(column: Any) -> Integers:
 
 def _ranks(column: Any) -> Integers:
     """Rank the times from 0; equal times have equal ranks."""
-    values = _values(column, "time")
+    values = present_values(column, "time")
     if any(isinstance(value, str) for value in values):
-        values = _parsed(values)
+        values = parsed_dates(values)
     try:
         times = sorted(set(values))
     except TypeError as error:
         raise TypeError(f"time must hold numbers or dates, all of one kind. ({error})") from None
+    check_times(times)
+    rank = {value: i for i, value in enumerate(times)}
+    return np.fromiter((rank[value] for value in values), np.int64, len(values))
+
+
+def check_times(times: Sequence[Any]) -> None:
+    """Raise if all rows are of one time; ``times`` are the different ones."""
     if 0 < len(times) < MIN_GROUPS:
         raise ValueError(
             f"time must have at least {MIN_GROUPS} different values; all rows are at {times[0]}. "
             "Leave time out if all rows are of one moment."
         )
-    rank = {value: i for i, value in enumerate(times)}
-    return np.fromiter((rank[value] for value in values), np.int64, len(values))
 
 
-def _parsed(values: list[Any]) -> list[Any]:
+def parsed_dates(values: list[Any]) -> list[Any]:
     """Read text as ISO dates; other text has no order that is sure to be that of time."""
     try:
         if not all(ISO.match(value) for value in values):

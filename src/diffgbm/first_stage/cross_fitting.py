@@ -177,16 +177,8 @@ class Task:
         if not isinstance(self.k_folds, (int, np.integer)):
             return single_folds(self.k_folds, self.X, self.y[:, 0], self.structure)
         k = min(int(self.k_folds), self.n_rows)
-        folds = splits.k_folds(self.n_rows, k, seed, self.structure)
-        return [*self._first_folds(folds, k, seed), *folds] if self.is_ordered else folds
-
-    def _first_folds(self, folds: Sequence[splits.Split], k: int, seed: int) -> list[splits.Split]:
-        """Return folds of the first window by time if it is a single time: its rows are not each other's future."""
-        first = np.setdiff1d(np.arange(self.n_rows), np.concatenate([held_out for _, held_out in folds]))
-        structure = self.structure.part(first)
-        if structure.order is not None or len(first) < 2 * k:
-            return []
-        return [(first[train], first[out]) for train, out in splits.k_folds(len(first), k, seed, structure)]
+        folds = splits.ordered_folds if self.is_ordered else splits.k_folds
+        return folds(self.n_rows, k, seed, self.structure)
 
     @property
     def is_ordered(self) -> bool:

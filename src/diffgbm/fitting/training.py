@@ -62,13 +62,13 @@ def fit_model(
         X, y, cat_idx, sample_weight, owner, params["repeats"], groups, time, n_threads(params["n_jobs"])
     )
     if table.repetition.kind == "groups":
-        _check_folds(params, table.structure)
+        check_folds(params, table.structure)
     supports = table_supports(params["support"], params["discrete"], X, y)
     model, training = fit_table(params, table, support, warns=True)
     return (replace(model, supports=supports) if supports else model), training
 
 
-def _check_folds(params: Mapping[str, Any], structure: Structure) -> None:
+def check_folds(params: Mapping[str, Any], structure: Structure) -> None:
     """Raise if the arguments ask for more folds or bags than there are groups."""
     folds = params["residualize_k_folds"]
     first_stage = plan_first_stage(params["residualize"], params["first_stage_features"], None) != Plan(None, None, ())
@@ -232,12 +232,17 @@ def noise_splits(
 def known_splits(parts: Sequence[Split], stage_values: FirstStageValues) -> list[Split]:
     """Leave rows without first-stage values out of splits; raise if nothing is left to learn from."""
     known = [(stage_values.known(train), stage_values.known(held_out)) for train, held_out in parts]
-    if any(len(train) == 0 for train, _ in known):
+    check_earlier_rows(known)
+    return known
+
+
+def check_earlier_rows(splits: Sequence[Split]) -> None:
+    """Raise if a split by time leaves the noise model nothing to learn from."""
+    if any(len(train) == 0 for train, _ in splits):
         raise ValueError(
             "time leaves no earlier rows for the noise model: first-stage models take the first ones, and the others "
             "are of the last time. Give times in smaller units, leave time out, or set residualize='off'."
         )
-    return known
 
 
 def repeats_of(folds: Any, repeats: int, structure: Structure) -> int:
