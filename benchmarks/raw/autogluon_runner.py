@@ -1,7 +1,7 @@
 """Fit AutoGluon's quantile regression: a script that runs in AutoGluon's environment.
 
 ``python autogluon_runner.py job.pickle result.npy``. The job holds the columns of both frames as lists with their
-types, the responses, the levels and the time limit; the result the quantiles (n, K).
+types, the responses, the levels, the time limit and the threads; the result the quantiles (n, K).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def frame(columns: dict[str, list[object]], types: dict[str, str]) -> pd.DataFra
 
 def main(job: str, result: str) -> None:
     """Run one job."""
-    (train, test), types, y, levels, time_limit = pickle.loads(Path(job).read_bytes())
+    (train, test), types, y, levels, time_limit, threads = pickle.loads(Path(job).read_bytes())
     predictor = TabularPredictor(TARGET, problem_type="quantile", quantile_levels=levels, path="model", verbosity=0)
     data = frame(train, types).assign(**{TARGET: y})
-    predictor.fit(data, time_limit=time_limit, num_cpus=1)
+    predictor.fit(data, time_limit=time_limit, num_cpus=threads)
     np.save(result, predictor.predict(frame(test, types)).to_numpy(dtype=float))
 
 

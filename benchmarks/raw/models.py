@@ -25,8 +25,10 @@ from diffgbm import AutoDiffGBM
 from diffgbm._util.optional import need
 from diffgbm._util.types import Array
 
-LEVELS = np.round(np.arange(1, 20) / 20.0, 2)
-"""0.05 to 0.95: the ends of 50% and 90% intervals are among them."""
+COUNTS = (19, 99)
+"""Numbers of quantiles: the ends of 50% and 90% intervals are among both."""
+BLOCKS = 20
+"""Blocks of test rows, in random order, whose mean losses a line holds: standard errors come from them."""
 AUTOGLUON = Package("autogluon", "autogluon.tabular", "TabularPredictor", "autogluon.tabular[lightgbm,catboost]==1.6.3")
 RUNNER = Path(__file__).with_name("autogluon_runner.py")
 WORDS = {
@@ -57,11 +59,25 @@ class Settings:
         Seed.
     cache : Path
         Directory of the environments of other packages.
+    quantiles, threads : int
+        Number of quantiles, and threads of each package.
     """
 
     time_limit: float
     seed: int
     cache: Path = CACHE
+    quantiles: int = COUNTS[0]
+    threads: int = 1
+
+    @property
+    def levels(self) -> Array:
+        """Levels of the quantiles, evenly spaced: shape (K,)."""
+        return even_levels(self.quantiles)
+
+
+def even_levels(count: int) -> Array:
+    """Return ``count`` levels between 0 and 1, such as 0.05, 0.10, ..., 0.95."""
+    return np.round(np.arange(1, count + 1) / (count + 1), 2)
 
 
 Model = Callable[[Table, Settings], Array]
@@ -69,11 +85,11 @@ Model = Callable[[Table, Settings], Array]
 
 def _automatic(preset: str) -> Model:
     def quantiles(table: Table, settings: Settings) -> Array:
-        model = AutoDiffGBM(preset=preset, time_limit=settings.time_limit, seed=settings.seed, n_jobs=1)
+        model = AutoDiffGBM(preset=preset, time_limit=settings.time_limit, seed=settings.seed, n_jobs=settings.threads)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             dist = model.fit(table.X_train, table.y_train).predict_distribution(table.X_test)
-        return np.asarray(dist.quantile(LEVELS))
+        return np.asarray(dist.quantile(settings.levels))
 
     return quantiles
 
@@ -116,9 +132,9 @@ def lightgbm_quantiles(table: Table, settings: Settings) -> Array:
         train[name] = train[name].astype("category")
         levels = train[name].cat.categories
         test[name] = pd.Categorical(test[name].where(test[name].isin(levels)), categories=levels)
-    params = {"objective": "quantile", "verbose": -1, "num_threads": 1, "seed": settings.seed}
+    params = {"objective": "quantile", "verbose": -1, "num_threads": settings.threads, "seed": settings.seed}
     data = lgb.Dataset(train, table.y_train, params=params, free_raw_data=False)
-    found = [lgb.train({**params, "alpha": level}, data, 100).predict(test) for level in LEVELS.tolist()]
+    found = [lgb.train({**params, "alpha": level}, data, 100).predict(test) for level in settings.levels.tolist()]
     return np.sort(np.column_stack(found), axis=1)
 
 
@@ -133,14 +149,14 @@ def catboost_quantiles(table: Table, settings: Settings) -> Array:
     def pool(X: pd.DataFrame, y: Array | None = None) -> Any:
         return catboost.Pool(X, y, cat_features=categories, text_features=texts)
 
-    loss = "MultiQuantile:alpha=" + ",".join(map(str, LEVELS.tolist()))
+    loss = "MultiQuantile:alpha=" + ",".join(map(str, settings.levels.tolist()))
     model = catboost.CatBoostRegressor(
         loss_function=loss,
         iterations=500,
         learning_rate=0.03,
         depth=4,
         early_stopping_rounds=50,
-        thread_count=1,
+        thread_count=settings.threads,
         random_seed=settings.seed,
         allow_writing_files=False,
         verbose=False,
@@ -160,11 +176,11 @@ def autogluon_quantiles(table: Table, settings: Settings) -> Array:
         frames = [frame.assign(**_as_objects(frame)) for frame in (table.X_train[used], table.X_test[used])]
         columns = [{name: frame[name].tolist() for name in frame} for frame in frames]
         types = {name: str(column.dtype) for name, column in table.X_train.items()}
-        arguments = (table.y_train.tolist(), LEVELS.tolist(), settings.time_limit)
+        arguments = (table.y_train.tolist(), settings.levels.tolist(), settings.time_limit, settings.threads)
         job.write_bytes(pickle.dumps((columns, types, *arguments), protocol=4))
         done = subprocess.run(
             [str(python), "-I", "-W", "ignore", str(RUNNER), str(job), str(result)],
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            env={**os.environ, "OMP_NUM_THREADS": str(settings.threads)},
             capture_output=True,
             text=True,
             check=False,
@@ -195,24 +211,26 @@ MODELS: dict[str, Model] = {
 }
 
 
-def scores(quantiles: Array, y: Array, low: float, high: float) -> dict[str, float]:
-    r"""Score quantiles (n, K) at ``LEVELS`` of observations (n,).
+def scores(quantiles: Array, y: Array, low: float, high: float) -> dict[str, Any]:
+    r"""Score ``K`` quantiles (n, K) at even levels of observations (n,).
 
-    The CRPS is twice the mean pinball loss over the levels. An observation is in one of ``K + 1`` cells between
-    quantiles that have the same probability; at an atom it is in several, each with the same share. A row is impossible
-    if one of its quantiles is beyond the limits by more than a thousandth of a standard deviation.
+    The CRPS is twice the mean pinball loss over the levels; ``losses`` are its means in blocks of rows. An observation
+    is in one of ``K + 1`` cells between quantiles that have the same probability; at an atom it is in several, each
+    with the same share. A row is impossible if one of its quantiles is beyond the limits by more than a thousandth of
+    a standard deviation.
     """
-    error = y[:, None] - quantiles
-    pinball = np.maximum(LEVELS * error, (LEVELS - 1.0) * error)
+    levels, error = even_levels(quantiles.shape[1]), y[:, None] - quantiles
+    losses = 2.0 * np.maximum(levels * error, (levels - 1.0) * error).mean(axis=1)
     close = 1e-3 * float(np.std(y))
     first = np.sum(quantiles < y[:, None] - close, axis=1)
     last = np.sum(quantiles <= y[:, None] + close, axis=1)
     impossible = ((quantiles < low - close) | (quantiles > high + close)).any(axis=1)
     return {
-        "crps": float(2.0 * pinball.mean()),
-        "coverage50": _inside(first, last, LEVELS.searchsorted([0.25, 0.75])),
-        "coverage90": _inside(first, last, LEVELS.searchsorted([0.05, 0.95])),
+        "crps": float(losses.mean()),
+        "coverage50": _inside(first, last, levels.searchsorted([0.25, 0.75])),
+        "coverage90": _inside(first, last, levels.searchsorted([0.05, 0.95])),
         "impossible": float(impossible.mean()),
+        "losses": [float(f"{part.mean():.7g}") for part in np.array_split(losses, min(BLOCKS, len(losses)))],
     }
 
 

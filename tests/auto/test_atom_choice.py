@@ -27,6 +27,24 @@ def test_without_time_values_of_many_rows_are_atoms():
     assert clock.cut
 
 
+def test_every_row_of_a_small_table_is_held_out(monkeypatch):
+    """A quarter of 300 rows tells atoms from chance no better than a coin."""
+    seen = []
+
+    def losses(table, split, seed, n_jobs, atoms):
+        seen.append((atoms is not None, split[1]))
+        # atoms are worse on the first held-out rows and better on all
+        return np.where(len(seen) <= 2, 0.6, 0.0) + np.full(len(split[1]), 0.0 if atoms else 0.5)
+
+    monkeypatch.setattr("diffgbm.auto.atom_choice.probe_losses", losses)
+    X, y = zero_inflated(300)
+    found = accepted_atoms(read_table(X, y, None, None, "test"), 0, 1, Clock(None))
+    np.testing.assert_array_equal(found, [0.0])
+    for wanted in (True, False):
+        held_out = np.concatenate([rows for is_with, rows in seen if is_with is wanted])
+        np.testing.assert_array_equal(np.sort(held_out), np.arange(300))
+
+
 def test_explain_is_about_all_rows():
     """Not about the continuous part, whose standard deviation is far from that of all rows."""
     X, y = zero_inflated(400)

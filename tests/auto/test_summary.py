@@ -28,7 +28,9 @@ def parts():
     weights = np.array([0.6, 0.4])
     pool = SimpleNamespace(members=(member, member), candidates=candidates, weights=weights, climatology=None)
     pool.outside, pool.outside_candidates = (), ()
-    first = SimpleNamespace(response_names=("price",), features=SimpleNamespace(columns=(Number(),)))
+    response = SimpleNamespace(power=None)
+    features = SimpleNamespace(columns=(Number(),))
+    first = SimpleNamespace(response_names=("price",), response=response, features=features)
     model = SimpleNamespace(shapes=(ResponseShape(),), correction=None, atoms=None, first=first, is_climatology=False)
     return pool, model, leaderboard
 

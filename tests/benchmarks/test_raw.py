@@ -9,14 +9,16 @@ import pytest
 from benchmarks.__main__ import main
 from benchmarks.peers.environments import PeerError
 from benchmarks.raw import command, models
-from benchmarks.raw.models import LEVELS, Settings, least_preparation, lightgbm_quantiles, scores
-from benchmarks.raw.page import page
+from benchmarks.raw.models import Settings, even_levels, least_preparation, lightgbm_quantiles, scores
+from benchmarks.raw.page import page, table_ratios
 from benchmarks.raw.real_tables import REAL, real_table
 from benchmarks.raw.troubles import USUAL, business_table
 
+LEVELS = even_levels(19)
+
 
 def climatology(table, settings):
-    return np.tile(np.quantile(table.y_train, LEVELS), (len(table.y_test), 1))
+    return np.tile(np.quantile(table.y_train, settings.levels), (len(table.y_test), 1))
 
 
 def test_preparation_is_what_the_packages_demand():
@@ -45,6 +47,32 @@ def test_scores_of_the_true_quantiles():
     assert found["crps"] == pytest.approx(1.0 / 6.0, abs=0.01)
     assert found["impossible"] == 0.0
     assert scores(np.tile(LEVELS, (2, 1)) - [[0.0], [0.1]], y[:2], 0.0, 1.0)["impossible"] == 0.5
+
+
+def test_ninety_nine_quantiles():
+    y = np.random.default_rng(0).uniform(size=4000)
+    assert even_levels(99)[[0, 4, -1]].tolist() == [0.01, 0.05, 0.99]
+    found = scores(np.tile(even_levels(99), (4000, 1)), y, 0.0, 1.0)
+    assert found["coverage90"] == pytest.approx(0.9, abs=0.02)
+    assert found["crps"] == pytest.approx(1.0 / 6.0, abs=0.005)
+    assert len(found["losses"]) == 20
+    assert np.mean(found["losses"]) == pytest.approx(found["crps"], rel=1e-6)
+
+
+def test_standard_errors_are_paired():
+    rng = np.random.default_rng(0)
+    hard = rng.exponential(size=20)  # what makes a block hard is the same for both
+
+    def line(model, losses):
+        return {"table": "a", "split": 0, "model": model, "crps": losses.mean(), "losses": losses.tolist()}
+
+    base = line("CatBoost", 1.0 + hard)
+    close = table_ratios([base, line("LightGBM", 1.1 * (1.0 + hard))], "LightGBM")["a"]
+    assert (close.value, close.error) == (pytest.approx(1.1), pytest.approx(0.0, abs=1e-12))
+    noisy = table_ratios([base, line("LightGBM", 1.0 + rng.permutation(hard))], "LightGBM")["a"]
+    assert noisy.value == pytest.approx(1.0)
+    assert 0.05 < noisy.error < 0.5
+    assert str(noisy).startswith("1.000 ± 0.")
 
 
 def test_coverage_is_shared_out_at_an_atom():
@@ -77,7 +105,11 @@ def test_lines_resume_and_become_a_page(tmp_path, monkeypatch):
     assert {(line["table"], line["split"]) for line in lines} == {
         (t, s) for t in ("houses", "claims") for s in (0, 1, 1000)
     }
+    more = [*words, "--quantiles", "99", "--threads", "2", "--splits", "1", "--models", "CatBoost", "AutoDiffGBM fast"]
     text = (tmp_path / "raw.md").read_text()
+    assert main(more) == 0  # other quantiles are other lines
+    assert len(calls) == 8
+    assert "--time-limit 5 --quantiles 99 --threads 2`" in (tmp_path / "raw.md").read_text()
     assert "--rows 80 --test-rows 40 --splits 2 --time-limit 5" in text
     assert "AutoDiffGBM fast: 0." in text
     assert "AutoGluon |" not in text

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from diffgbm._util.errors import kept_warnings
 from diffgbm._util.types import Array
 from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.budget import Clock
-from diffgbm.data.splits import reserve, subsample
+from diffgbm.auto.search import part_folds
+from diffgbm.data.splits import Split
 from diffgbm.diffusion.recipe import NAMED
 from diffgbm.fitting.atoms import atom_values
 from diffgbm.fitting.defaults import DEFAULTS
@@ -20,8 +22,6 @@ ROWS = 2000
 """Rows of the comparison, at most."""
 LEAST_SECONDS = 10.0
 """A time limit below this leaves no time for the comparison, which takes about a second."""
-HELD_OUT = 0.25
-"""Share of these rows that the models are compared on."""
 POINTS = 89
 """Points of a distribution that is only scored."""
 PROBE: dict[str, Any] = {
@@ -50,17 +50,23 @@ def accepted_atoms(table: TrainingTable, seed: int, n_jobs: int, clock: Clock) -
         return values
     if not clock.fits(LEAST_SECONDS * clock.budget.atoms, clock.budget.atoms):
         return values
-    rows, _ = subsample(len(table.y), min(ROWS, len(table.y)), (seed, ROWS), structure=table.structure)
-    some = table.part(rows)
-    train, held_out = reserve(len(rows), int(HELD_OUT * len(rows)), (seed, 1), some.structure)
-    continuous = ~np.isin(some.observed[train, 0], values)
-    if continuous.sum() < 2 or len(held_out) == 0:
-        return values[:0]
-    y, weights = some.observed[held_out, 0], None if some.weights is None else some.weights[held_out]
-    scores = []
-    for atoms in (None, values.tolist()):
-        params = {**PROBE, "atoms": atoms, "seed": seed, "n_jobs": n_jobs}
-        model, _ = fit_table(params, some.part(train))
-        distribution: Any = model.distribution(some.X[held_out], model.recipe.sampler, POINTS, threads=n_jobs)
-        scores.append(float(np.average(distribution.crps(y), weights=weights)))
-    return values if scores[1] < scores[0] else values[:0]
+    losses: list[list[Array]] = [[], []]
+    folds = part_folds(len(table.y), min(ROWS, len(table.y)), seed, table.structure)
+    for train, held_out in folds:
+        if np.sum(~np.isin(table.observed[train, 0], values)) < 2 or len(held_out) == 0:
+            return values[:0]
+        for found, atoms in zip(losses, (None, values.tolist()), strict=True):
+            found.append(probe_losses(table, (train, held_out), seed, n_jobs, atoms=atoms))
+    rows = np.concatenate([held_out for _, held_out in folds])
+    weights = None if table.weights is None else table.weights[rows]
+    without, with_atoms = (float(np.average(np.concatenate(found), weights=weights)) for found in losses)
+    return values if with_atoms < without else values[:0]
+
+
+def probe_losses(table: TrainingTable, split: Split, seed: int, n_jobs: int, **arguments: Any) -> Array:
+    """CRPS of the held-out rows of a small model, in the user's units: shape (rows,)."""
+    train, held_out = split
+    with kept_warnings():  # those of the final models are for the user
+        model, _ = fit_table({**PROBE, "seed": seed, "n_jobs": n_jobs, **arguments}, table.part(train))
+    distribution: Any = model.distribution(table.X[held_out], model.recipe.sampler, POINTS, threads=n_jobs)
+    return np.asarray(distribution.crps(table.observed[held_out, 0]))

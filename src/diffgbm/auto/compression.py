@@ -199,8 +199,7 @@ class _Distances:
             owner.append(len(pool.members))
             weights.append(pool.climatology.weight)
         points = [np.sort(pool.confined(part.copy()), axis=1) for part in points]
-        scale = pool.first.response.scale
-        units = np.where(scale == 0.0, 1.0, scale)
+        units = np.where(pool.first.response.units == 0.0, 1.0, pool.first.response.units)
         nowhere = np.zeros(len(X))
         parts = [pool_terms([p[:, :, j] / units[j] for p in points], nowhere)[1] for j in range(len(units))]
         return cls(np.array(owner), np.array(weights), np.mean(parts, axis=0))
@@ -291,7 +290,7 @@ def _marginals(distribution: Distribution) -> Sequence[PredictiveDistribution]:
 def _rise(pool: PooledModel, whole: Distribution, found: Distribution) -> float:
     """Cramer distance of two pools' distributions as a share of the CRPS that the whole pool expects of itself."""
     distance, expected = 0.0, 0.0
-    for unit, a, b in zip(pool.first.response.scale, _marginals(whole), _marginals(found), strict=True):
+    for unit, a, b in zip(pool.first.response.units, _marginals(whole), _marginals(found), strict=True):
         _, between = pool_terms([a.values, b.values], np.zeros(len(a)))
         distance += (between[0, 1] - 0.5 * between[0, 0] - 0.5 * between[1, 1]) / (unit or 1.0)
         expected += 0.5 * between[0, 0] / (unit or 1.0)

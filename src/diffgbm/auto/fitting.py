@@ -23,6 +23,7 @@ from diffgbm.auto.first_stages import FirstStages, fit_first_stages, repeats_for
 from diffgbm.auto.leaderboard import Leaderboard
 from diffgbm.auto.outside import fit_outside
 from diffgbm.auto.pooled_model import PooledModel
+from diffgbm.auto.power_choice import on_best_scale
 from diffgbm.auto.presets import Preset, least_work
 from diffgbm.auto.problem import Problem
 from diffgbm.auto.progress import Progress
@@ -118,9 +119,11 @@ def fit_automatically(
     constant = bool(np.all(np.ptp(everything.observed, axis=0) == 0.0))
     everything = everything if constant else screened(everything, time_limit, number, n_jobs)
     preset = least_work(preset) if constant else preset
-    atom_fit = _atoms(everything, number, n_jobs, clock) if discrete == "auto" and not constant else None
+    whole = everything if constant else on_best_scale(everything, number, n_jobs, clock)
+    atom_fit = _atoms(whole, number, n_jobs, clock) if discrete == "auto" and not constant else None
     rest = np.arange(len(everything.y)) if atom_fit is None else atom_fit.rest
-    whole = everything if atom_fit is None else everything.continuous(rest)
+    if atom_fit is not None:  # another scale may suit the continuous part
+        whole = on_best_scale(everything.continuous(rest), number, n_jobs, clock)
     effort = effort_for(preset, clock.limit, *whole.X.shape)
     clock.budget, preset = effort.budget, effort.preset
     rows, held_out = divided(
@@ -128,7 +131,7 @@ def fit_automatically(
     )
     rows, clock.cut = effort.some(rows, number, whole.structure), clock.cut or effort.is_reduced
     table = whole.part(rows) if len(rows) < len(whole.y) else whole
-    leaderboard = Leaderboard(float(np.mean(table.response.scale)))
+    leaderboard = Leaderboard(float(np.mean(table.response.units)))
     with StatusLine(owner, verbose, lambda: str(clock)) as line:
         progress = Progress(clock, leaderboard, line.stage, line.refresh)
         trainer, known = _trainer(table, effort, number, n_jobs, progress)

@@ -39,8 +39,10 @@ class Scorer:
     @classmethod
     def of(cls, table: TrainingTable) -> Scorer:
         """Make the scorer of a table."""
-        units = np.where(table.response.scale == 0.0, 1.0, table.response.scale)
-        return cls(table.response.location / units + table.y, units, table.weights)
+        response = table.response
+        units = np.where(response.units == 0.0, 1.0, response.units)
+        observed = response.location / units + table.y if response.power is None else table.observed / units
+        return cls(observed, units, table.weights)
 
     def score(self, points: Array, rows: Rows) -> float:
         """Mean CRPS of the points (rows, m, d) of ``rows``, averaged over responses."""

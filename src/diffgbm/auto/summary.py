@@ -61,6 +61,7 @@ def summary(
         sentences = [
             quality(response, crps, leaderboard.unit, n_rows),
             _choice(pool, leaderboard.n_candidates),
+            *_scale(model),
             *shapes,
         ]
     return " ".join(
@@ -72,6 +73,13 @@ def summary(
             *([str(division)] if str(division) else []),
         ]
     )
+
+
+def _scale(model: PooledModel) -> list[str]:
+    power = model.first.response.power
+    if power is None:
+        return []
+    return [f"Candidates learn {power} of {model.first.response_names[0]}, which is better on such rows."]
 
 
 def _screened(model: PooledModel) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -13,6 +13,7 @@ from diffgbm._util.types import Array
 from diffgbm.data.moments import Moments
 from diffgbm.data.numbers import as_frame, column_numbers, not_numbers, plain_array
 from diffgbm.data.outliers import winsorised
+from diffgbm.data.power_scale import PowerScale
 
 _LARGEST, _SMALLEST = 1e150, 1e-150
 """Responses beyond these have no variance in floating point."""
@@ -62,12 +63,20 @@ class ResponseTable:
         Whether ``y`` had one dimension.
     location, scale : ndarray of shape (d,)
         Weighted mean and standard deviation. A constant response has scale 0: its samples equal that constant.
+    power : PowerScale or None
+        The scale on which one response is standardised, if it is not the user's.
     """
 
     names: tuple[str, ...] | None
     is_1d: bool
     location: Array
     scale: Array
+    power: PowerScale | None = None
+
+    @property
+    def units(self) -> Array:
+        """Standard deviation (d,) of the responses in the user's units."""
+        return self.scale if self.power is None else np.array([self.power.spread])
 
     @classmethod
     def learn(cls, y: Any, weights: Array | None, n_rows: int) -> tuple[ResponseTable, Array]:
@@ -98,11 +107,18 @@ class ResponseTable:
 
     def standardise(self, values: Array) -> Array:
         """Map responses (n, d) in the user's units to standardised ones."""
+        values = values if self.power is None else self.power(values)
         return np.asarray((values - self.location) / np.where(self.scale > 0.0, self.scale, 1.0))
 
     def restore(self, states: Array) -> Array:
         """Map standardised values (..., d) back to the user's units."""
-        return self.location + self.scale * states
+        values = self.location + self.scale * states
+        return values if self.power is None else self.power.inverse(values)
+
+    def on_scale(self, power: PowerScale, observed: Array, weights: Array | None) -> ResponseTable:
+        """Return the table that standardises responses ``observed`` (n, 1) on a power scale."""
+        moments = ResponseSummary.of(power(observed), weights).moments
+        return replace(self, location=moments.mean, scale=moments.std, power=power)
 
     def squeeze(self, values: Array) -> Array:
         """Drop the last axis again if the user's ``y`` was one-dimensional."""

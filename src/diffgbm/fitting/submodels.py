@@ -68,7 +68,10 @@ def submodel_points(
         for s in range(count)
     )
     locations = np.array([np.zeros((len(X), 1)) if part is None else part.location for part in stages])
-    between_folds = (locations * model.response.scale).var(axis=0)
+    response = model.response
+    # without a power scale the location of the response drops out of the variance
+    moved = locations * response.scale if response.power is None else response.restore(locations)
+    between_folds = moved.var(axis=0)
     between = np.var([part.mean(axis=1) for part in points], axis=0)
     between_bags = np.maximum(between - between_folds, 0.0)
     whole = np.maximum(between_bags + between_folds, np.finfo(np.float64).tiny)

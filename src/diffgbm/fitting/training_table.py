@@ -16,6 +16,7 @@ from diffgbm.data.features import FeatureTable
 from diffgbm.data.frames import row_index
 from diffgbm.data.novelty import Reference, learn_reference
 from diffgbm.data.outliers import warn_of_outliers, winsorised
+from diffgbm.data.power_scale import PowerScale
 from diffgbm.data.records import Records, find_records, given_records
 from diffgbm.data.response import ResponseTable, read_response
 from diffgbm.data.structure import INDEPENDENT, GivenStructure, Structure, read_structure
@@ -101,7 +102,13 @@ class TrainingTable:
         """Return the rows ``rest``, those of a continuous part, with their response standardised anew."""
         part = self.part(rest)
         response, y = ResponseTable.learn(part.observed[:, 0], part.weights, len(rest))
-        return replace(part, response=replace(response, names=self.response.names), y=y)
+        part = replace(part, response=replace(response, names=self.response.names), y=y)
+        return part if self.response.power is None else part.on_scale(self.response.power)
+
+    def on_scale(self, power: PowerScale) -> TrainingTable:
+        """Return the table with its one response standardised on a power scale."""
+        response = self.response.on_scale(power, self.observed, self.weights)
+        return replace(self, response=response, y=response.standardise(self.observed))
 
     @property
     def suspects(self) -> Rows:

@@ -15,6 +15,7 @@ from diffgbm.data.file_format import (
     FileFormat,
     TableReading,
 )
+from diffgbm.data.power_scale import PowerScale
 from diffgbm.data.response import ResponseTable
 from diffgbm.diffusion.noise_levels import TimeSampling
 from diffgbm.diffusion.paths import GaussianPath
@@ -103,7 +104,10 @@ def _column_reading(stored: Stored) -> ColumnReading:
 
 def write_response(response: ResponseTable) -> dict[str, Any]:
     """Store a response table."""
-    return plain(asdict(response), "response")
+    stored = asdict(response)
+    if response.power is None:  # as in files of earlier versions
+        del stored["power"]
+    return plain(stored, "response")
 
 
 def read_response(stored: Stored) -> ResponseTable:
@@ -114,7 +118,18 @@ def read_response(stored: Stored) -> ResponseTable:
     d = len(scale)
     if d < 1 or (scale < 0.0).any() or (stored["is_1d"] and d > 1):
         raise ValueError("the response table must hold one scale >= 0 for each response")
-    return ResponseTable(names_of(stored, d), stored["is_1d"], numbers(stored, "location", d), scale)
+    power = _read_power(mapping(stored, "power")) if "power" in stored else None
+    if power is not None and d > 1:
+        raise ValueError("several responses have no power scale")
+    return ResponseTable(names_of(stored, d), stored["is_1d"], numbers(stored, "location", d), scale, power)
+
+
+def _read_power(stored: Stored) -> PowerScale:
+    values = {name: number(stored, name) for name in ("power", "unit", "highest", "spread")}
+    scale = PowerScale(**values)
+    if not (0.0 <= scale.power <= 1.0 and scale.unit > 0.0 and scale.highest > 0.0 and scale.spread > 0.0):
+        raise ValueError("a power scale needs a power between 0 and 1, and a unit, a maximum and a spread above 0")
+    return scale
 
 
 def check_steps(n_steps: int) -> None:
