@@ -1,5 +1,8 @@
 """Corrections of distributions: what PIT values reveal about them, overall and by width."""
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -197,3 +200,32 @@ def test_rank_and_quantiles():
 def test_effective_sample_size():
     assert effective_sample_size(7, None) == 7.0
     assert effective_sample_size(4, np.array([2.0, 2.0, 0.0, 0.0])) == 2.0
+
+
+def test_the_correction_by_nodes_is_that_of_each_rank():
+    """Interpolated between ranks, by the kernel and by quantiles, it is that of the coverage at the row's own rank."""
+    distribution, y = half_informative_distributions(500)
+    correction = fit_correction(distribution, distribution.pit(y))
+    ranks = rank(interquartile_range(distribution), correction.iqr_quantiles)
+    side, covered_at = 2.0 * distribution.levels - 1.0, correction.coverage(ranks)
+    grid = np.linspace(0.0, 1.0, covered_at.shape[1])
+    before = np.array([np.interp(np.abs(side), row, grid) for row in covered_at])
+    exact = distribution.quantile(0.5 + 0.5 * np.sign(side) * before)
+    scale = distribution.std()[:, None]
+    error = np.abs(correction(distribution).values - exact) / scale
+    assert error.mean() < 5e-5
+    assert np.quantile(error, 0.99) < 1e-3
+    by_quantiles = distribution.quantile(correction._between_nodes(ranks, distribution.levels))
+    np.testing.assert_allclose(correction(distribution).values, by_quantiles, rtol=0, atol=1e-10 * scale.max())
+    # levels that are not even, and a support with atoms, have no kernel
+    other = replace(distribution, levels=np.sort(np.random.default_rng(0).uniform(0.01, 0.99, len(side))))
+    assert correction(other).values.shape == other.values.shape
+
+
+def test_a_correction_is_stored_without_its_tables():
+    distribution, y = half_informative_distributions(200)
+    correction = fit_correction(distribution, distribution.pit(y))
+    found = correction(distribution).values
+    again = pickle.loads(pickle.dumps(correction))
+    assert not again._levels_before
+    np.testing.assert_array_equal(again(distribution).values, found)

@@ -1,11 +1,12 @@
 """Sums of boosters equal LightGBM's predictions."""
 
+import lightgbm as lgb
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffgbm.engine import TreeSum
+from diffgbm.engine import TreeSum, _wide_kernels, tree_sum
 
 from . import models
 
@@ -38,6 +39,33 @@ def test_tree_sum_is_predict_for_drawn_models(seed, kind, awkward, n):
     np.testing.assert_allclose(
         TreeSum(boosters)(Z), boosters[0].predict(Z), rtol=0, atol=1e-12 * (1 + models.size(boosters))
     )
+
+
+@pytest.mark.parametrize("kind", ["plain", "zero as missing", "one leaf"])
+def test_wide_blocks_add_the_same_numbers(kind, monkeypatch):
+    """Rows go through in blocks of 512, of 64 and alone, with the same bits."""
+    total = TreeSum([models.booster(1, 1, 5, **models.KINDS[kind])])
+    rng = np.random.default_rng(3)
+    Z = np.hstack([rng.normal(size=(1200, 1)), models.rows(1200, 4, awkward=0.3), rng.normal(size=(1200, 1))])
+    found = total(Z)
+    parts = [total(Z[:130]), total(Z[130:131]), total(Z[131:200]), total(Z[200:])]
+    np.testing.assert_array_equal(np.concatenate(parts), found)
+    assert tree_sum.is_wide(total.pruned, len(Z))
+    assert (tree_sum.WORTH_IT, tree_sum.MOST_LEAVES) == (_wide_kernels.WORTH_IT, _wide_kernels.MOST_LEAVES)
+    monkeypatch.setattr(tree_sum, "MOST_LEAVES", 0)
+    assert not tree_sum.is_wide(total.pruned, len(Z))
+    np.testing.assert_array_equal(total(Z), found)
+
+
+def test_trees_of_many_leaves_and_of_one():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2))
+    params = {"verbose": -1, "num_threads": 1, "min_data_in_leaf": 1, "num_leaves": 300}
+    for y, most in ((X[:, 0] + rng.normal(size=3000), 300), (np.ones(3000), 1)):
+        booster = lgb.train(params, lgb.Dataset(X, y), num_boost_round=2)
+        total = TreeSum([booster])
+        assert total.pruned.most_leaves == most
+        np.testing.assert_allclose(total(X), booster.predict(X), rtol=0, atol=1e-12)
 
 
 def test_best_iteration_is_honoured():

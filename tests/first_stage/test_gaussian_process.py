@@ -1,5 +1,6 @@
 """Gaussian processes: leave-one-out in closed form, kernels, rows that the process has not seen."""
 
+import pickle
 import warnings
 from dataclasses import replace
 
@@ -14,7 +15,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteK
 
 from diffgbm.data.structure import Structure
 from diffgbm.first_stage import Task, gaussian_process
+from diffgbm.first_stage.dense import DenseTable
 from diffgbm.first_stage.gaussian_process import (
+    GaussianProcess,
     GaussianProcessMean,
     Hyperparameters,
     correlation,
@@ -127,3 +130,21 @@ def test_groups_that_are_too_large_to_be_drawn_whole_are_left_out_by_folds():
     other = stage.cross_fit(replace(task, y=np.where((labels == 1)[:, None], -y, y)))
     np.testing.assert_array_equal(other.out_of_fold[labels == 1], fitted.out_of_fold[labels == 1])
     assert np.abs(other.out_of_fold - fitted.out_of_fold).max() > 0.1
+
+
+@pytest.mark.parametrize("kernel", ["matern", "rbf"])
+@pytest.mark.parametrize("m", [1, 7, 512, 1030])
+def test_posterior_means_are_sums_of_correlations(kernel, m):
+    """Also far away, where exponentials are as good as zero; and each row by itself."""
+    rng = np.random.default_rng(m)
+    points, rows = rng.normal(size=(m, 3)), rng.normal(size=(50, 3))
+    rows[:3] *= 1000.0
+    dense = DenseTable.learn(np.vstack([rows, points]), ())
+    fitted = GaussianProcess(dense, kernel, points, np.array([[0.5, 1.0, 2.0]]), rng.normal(size=(1, m)), np.ones(1))
+    weights = correlation(kernel, dense(rows) / fitted.lengths[0], points / fitted.lengths[0])
+    found = fitted(rows)
+    np.testing.assert_allclose(found[:, 0], 1.0 + weights @ fitted.alpha[0], rtol=0, atol=1e-12 * m)
+    np.testing.assert_array_equal(np.vstack([fitted(rows[i : i + 1]) for i in range(50)]), found)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert "scaled_points" not in vars(again)
+    np.testing.assert_array_equal(again(rows), found)

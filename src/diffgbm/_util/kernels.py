@@ -128,3 +128,79 @@ One vector instruction each; the compiler does not find them by itself.
 """
 add_to_lanes: Callable[..., None] = intrinsic(_add_to_lanes)
 """``add_to_lanes(values, i, term)``: add a number to the ``LANES`` numbers from position ``i``."""
+
+
+def _times_power_of_two(typing_context: Any, value: Any, exponent: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        del context, signature
+        word = ir.IntType(64)
+        bits, lowest = (builder.bitcast(arg, word) for arg in args)
+        return builder.bitcast(builder.add(bits, builder.shl(lowest, ir.Constant(word, 52))), ir.DoubleType())
+
+    del typing_context
+    return types.float64(types.float64, types.float64), generate
+
+
+times_power_of_two: Callable[..., float] = intrinsic(_times_power_of_two)
+"""``times_power_of_two(value, exponent)``: a number times 2 to a whole number, the lowest bits of ``exponent``.
+
+Only for results that are neither infinite nor subnormal.
+"""
+
+WORDS = 8
+"""Masks of 64 rows that are one vector."""
+
+
+def _words(context: Any, builder: Any, array_type: Any, array: Any, at: Any, element: Any, count: int) -> Any:
+    """Return a pointer to the vector of integers that begins at a position of an array."""
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [at]), ir.VectorType(element, count).as_pointer())
+
+
+def _split_rows(typing_context: Any, stack: Any, at: Any, masks: Any, question: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        word, byte = ir.IntType(64), ir.IntType(8)
+        above = builder.add(args[1], ir.Constant(word, WORDS))
+        here, there = (_words(context, builder, signature.args[0], args[0], i, word, WORDS) for i in (args[1], above))
+        answers = builder.load(_words(context, builder, signature.args[2], args[2], args[3], word, WORDS), align=8)
+        rows = builder.load(here, align=8)
+        yes, no = builder.and_(rows, answers), builder.and_(rows, builder.not_(answers))
+
+        def some(mask: Any) -> Any:
+            each = builder.icmp_unsigned("!=", mask, ir.Constant(mask.type, None))
+            return builder.icmp_unsigned("!=", builder.bitcast(each, byte), ir.Constant(byte, 0))
+
+        any_yes = some(yes)
+        both = builder.and_(any_yes, some(no))
+        builder.store(builder.select(both, yes, rows), there, align=8)
+        builder.store(builder.select(both, no, rows), here, align=8)
+        return builder.add(builder.zext(any_yes, word), builder.shl(builder.zext(both, word), ir.Constant(word, 1)))
+
+    del typing_context
+    return types.int64(stack, types.int64, masks, types.int64), generate
+
+
+def _mark_rows(typing_context: Any, marks: Any, at: Any, mask: Any, mark: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        byte, index = ir.IntType(8), ir.IntType(32)
+        vector = ir.VectorType(byte, 64)
+        place = _words(context, builder, signature.args[0], args[0], args[1], byte, 64)
+        rows = builder.bitcast(args[2], ir.VectorType(ir.IntType(1), 64))
+        nothing = ir.Constant(vector, ir.Undefined)
+        first = builder.insert_element(nothing, args[3], ir.Constant(index, 0))
+        marked = builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(index, 64), [0] * 64))
+        builder.store(builder.select(rows, marked, builder.load(place, align=1)), place, align=1)
+        return context.get_dummy_value()
+
+    del typing_context
+    return types.none(marks, types.int64, types.uint64, types.uint8), generate
+
+
+split_rows: Callable[..., int] = intrinsic(_split_rows)
+"""``split_rows(stack, at, masks, question)``: divide the rows of the ``WORDS`` masks at ``stack[at]`` by their answers.
+
+If some say yes and some say no, those who say no stay and the others are written above them. Otherwise the rows stay as
+they are. Returns 1 if some say yes, plus 2 if some say no as well.
+"""
+mark_rows: Callable[..., None] = intrinsic(_mark_rows)
+"""``mark_rows(marks, at, mask, mark)``: write a byte for each of the 64 rows from ``at`` that is in the mask."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgbm._util.rows import sorted_rows
 from diffgbm._util.types import Array
 from diffgbm.distributions.support import Support
 
@@ -91,7 +92,7 @@ class ResponseShape:
             return self(points)
         if self.low is not None or self.high is not None:
             points = np.clip(points, self.low, self.high)
-        return self.limits.confined(np.sort(points, axis=1))
+        return self.limits.confined(sorted_rows(points))
 
     def moved(self, points: Array) -> Array:
         """Move points (n, m) of several responses, which belong together: each keeps its rank in its row."""

@@ -137,11 +137,16 @@ def mixture_points(distributions: Sequence[Array], weights: Array, n_points: int
     """
     if len(distributions) == 1 and distributions[0].shape[1] == n_points:
         return distributions[0]
-    parts = []
-    for distribution, count in zip(distributions, point_counts(weights, n_points), strict=True):
+    from diffgbm.auto._mixture_kernels import blend
+
+    n, _, d = distributions[0].shape
+    points, first = np.empty((n, d, n_points)), 0
+    for distribution, count in zip(distributions, point_counts(weights, n_points).tolist(), strict=True):
         position = (np.arange(count) + 0.5) / count * distribution.shape[1] - 0.5
         low = np.clip(np.floor(position).astype(np.intp), 0, distribution.shape[1] - 1)
         high = np.minimum(low + 1, distribution.shape[1] - 1)
-        part = np.clip(position - low, 0.0, 1.0)[None, :, None]
-        parts.append((1.0 - part) * distribution[:, low] + part * distribution[:, high])
-    return np.sort(np.concatenate(parts, axis=1), axis=1)
+        part = np.clip(position - low, 0.0, 1.0)
+        blend(np.require(distribution, dtype=np.float64, requirements=["C", "W"]), low, high, part, first, points)
+        first += count
+    points.sort(axis=2)
+    return points[:, 0, :, None] if d == 1 else np.ascontiguousarray(points.swapaxes(1, 2))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from diffgbm._util.errors import warn
 from diffgbm._util.progress import progress_bar
+from diffgbm._util.rows import sorted_rows
 from diffgbm._util.types import Array
 from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.climatology import Climatology
@@ -135,7 +136,7 @@ class PooledModel:
         if self.first.n_responses > 1:
             return np.concatenate(distributions, axis=1)
         weights = shares[counts > 0]
-        in_order = [np.sort(distribution, axis=1) for distribution in distributions]
+        in_order = [sorted_rows(distribution[:, :, 0])[:, :, None] for distribution in distributions]
         points = mixture_points(in_order, weights / weights.sum(), n_points)
         if lost.any():
             points[lost] = self.without_outside()._points(X[lost], n_points, threads)

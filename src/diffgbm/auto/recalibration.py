@@ -8,13 +8,15 @@ James, W. and Stein, C. (1961). Estimation with quadratic loss. Fourth Berkeley 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import legendre
 from scipy.special import ndtr, ndtri
 
+from diffgbm._util.rows import interpolated_rows
 from diffgbm._util.types import Array
 from diffgbm.distributions import PredictiveDistribution
 from diffgbm.metrics.randomisation import randomised_pit
@@ -31,6 +33,8 @@ MAX_DISAGREEMENT = 0.5
 """Largest share of a distribution's variance by which bags are assumed to differ."""
 CELLS = 200
 """Cells of the grid on which densities are integrated."""
+NODES = 1024
+"""Intervals of the ranks between which corrections are interpolated: usual ones are right to 1e-6 of a level."""
 RANKS = np.linspace(0.0, 1.0, 101)
 """Ranks whose interquartile ranges are stored."""
 
@@ -56,18 +60,44 @@ class Correction:
 
     def __call__(self, distribution: PredictiveDistribution) -> PredictiveDistribution:
         """Move the points of distributions so that central intervals attain nominal coverage."""
-        ranks = rank(interquartile_range(distribution), self.iqr_quantiles)
-        grid, covered = np.linspace(0.0, 1.0, CELLS + 1), self.coverage(ranks)
-        side = 2.0 * distribution.levels - 1.0
-        # level, before the correction, of the interval that covers each new level
-        before = np.array([np.interp(np.abs(side), row, grid) for row in covered]).reshape(len(distribution), len(side))
-        return PredictiveDistribution(
-            distribution.quantile(0.5 + 0.5 * np.sign(side) * before),
-            distribution.levels,
-            distribution.name,
-            distribution.index,
-            distribution.support,
-        )
+        ranks, m = rank(interquartile_range(distribution), self.iqr_quantiles), len(distribution.levels)
+        support = distribution.support
+        if np.array_equal(distribution.levels, even_levels(m)) and (support is None or not support.has_atoms):
+            from diffgbm.auto._mixture_kernels import moved_points
+
+            if m not in self._levels_before:
+                self._levels_before[m] = self._at_nodes(distribution.levels)
+            values = np.require(distribution.values, dtype=np.float64, requirements=["C", "W"])
+            out = np.empty(values.shape)
+            moved_points(values, distribution.quantile([0.0, 1.0]), ranks, self._levels_before[m], out)
+        else:
+            out = distribution.quantile(self._between_nodes(ranks, distribution.levels))
+        return PredictiveDistribution(out, distribution.levels, distribution.name, distribution.index, support)
+
+    @cached_property
+    def _levels_before(self) -> dict[int, Array]:
+        """For numbers of even levels, what ``_at_nodes`` returns."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # what is made from the attributes is not stored
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def _at_nodes(self, levels: Array) -> Array:
+        """Level, before the correction, of the quantile that has each new level (m,) at even ranks: (NODES + 1, m).
+
+        In between it is interpolated: the coverage is a smooth function of the rank.
+        """
+        grid, covered = np.linspace(0.0, 1.0, CELLS + 1), self.coverage(np.linspace(0.0, 1.0, NODES + 1))
+        side = 2.0 * levels - 1.0
+        return 0.5 + 0.5 * np.sign(side) * interpolated_rows(np.abs(side)[None], covered, grid[None])
+
+    def _between_nodes(self, ranks: Array, levels: Array) -> Array:
+        """Levels before the correction of rows of these ranks (n,): shape (n, m)."""
+        nodes, position = self._at_nodes(levels), NODES * ranks
+        low = np.minimum(position.astype(np.intp), NODES - 1)
+        share = (position - low)[:, None]
+        return (1.0 - share) * nodes[low] + share * nodes[low + 1]
 
     def scaled(self, share: float) -> Correction:
         """Return the correction with coefficients multiplied by ``share``."""
@@ -112,6 +142,11 @@ def fit_correction(distribution: PredictiveDistribution, pit: Array, weights: Ar
             if n >= ROWS_PER_COEFFICIENT * p and chi2 > p:
                 kept[block] = (1.0 - p / chi2) * theta[block]
     return Correction(kept, iqr_quantiles) if kept.any() else None
+
+
+def even_levels(m: int) -> Array:
+    """Levels ``(j + 1/2) / m`` of equally likely points."""
+    return (np.arange(m) + 0.5) / m
 
 
 def smooth_functions(x: Array, count: int) -> Array:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from diffgbm._util.errors import known
+from diffgbm._util.rows import interpolated_rows, is_sorted
 from diffgbm._util.types import Array
 from diffgbm.distributions import piecewise
 from diffgbm.distributions.base import (
@@ -60,7 +61,9 @@ class QuantileFunction:
         cls: type[Same], points: ArrayLike, name: str = "y", index: Any = None, support: Support | None = None
     ) -> Same:
         """Make distributions of equally likely points (n, m), in any order, with levels ``(j + 1/2) / m``."""
-        values = np.sort(np.asarray(points, dtype=np.float64), axis=1)
+        values = np.array(points, dtype=np.float64)
+        if not is_sorted(values):
+            values.sort(axis=1)
         m = values.shape[1]
         return cls(values, (np.arange(m) + 0.5) / m, name, index, support)
 
@@ -170,12 +173,12 @@ class QuantileFunction:
             return self._image(self.source.quantile(levels))
         v, p = self._knots
         if p.ndim == 2:
-            each = np.broadcast_to(levels, (len(self), *(levels.shape[1:] if per_row else levels.shape)))
+            each = levels if per_row else levels.reshape(1, -1)
             # backwards: at a level where the quantile function jumps, interpolation takes the knot beyond
-            found = [np.interp(-u, -q[::-1], row[::-1]) for u, row, q in self._rows(each)]
-            return np.array(found).reshape(each.shape)
+            found = interpolated_rows(-each, -p[:, ::-1], v[:, ::-1])
+            return found if per_row else found.reshape(len(self), *levels.shape)
         if per_row:
-            return np.array([np.interp(u, p, row) for u, row in zip(levels, v, strict=True)]).reshape(levels.shape)
+            return interpolated_rows(levels, p[None], v)
         j = np.clip(np.searchsorted(p, levels, side="right") - 1, 0, len(p) - 2)
         part = (levels - p[j]) / (p[j + 1] - p[j])
         return v[:, j] + part * (v[:, j + 1] - v[:, j])

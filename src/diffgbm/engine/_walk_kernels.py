@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from diffgbm._util.kernels import kernel, lowest_bit, part
+from diffgbm._util.kernels import WORDS, kernel, lowest_bit, part
+from diffgbm.engine._wide_kernels import WIDE, WORTH_IT, walk_wide
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)
@@ -182,18 +183,43 @@ def walk_hits(nodes: Any, roots: Any, masks: Any, mask: Any, hits: Any, counts: 
                 m &= m - ONE
 
 
+@part
+def wide_answers(conditions: Any, X: Any, first: Any, last: Any, masks: Any, everyone: Any) -> None:
+    """Answer every question for rows ``first`` to ``last - 1``, at most 512: ``masks`` is (questions, words).
+
+    ``everyone`` gets the masks of the rows that there are.
+    """
+    for w in range(WORDS):
+        low = min(first + 64 * w, last)
+        high = min(low + 64, last)
+        answer(conditions, X, low, high, masks[:, w])
+        everyone[w] = block_mask(high - low)
+
+
 @kernel
-def sum_rows(conditions: Any, n_questions: Any, nodes: Any, roots: Any, value: Any, X: Any, out: Any) -> None:
-    """Predict every row of ``X`` into ``out`` (rows,)."""
+def sum_rows(
+    conditions: Any, n_questions: Any, nodes: Any, roots: Any, value: Any, wide: Any, X: Any, out: Any
+) -> None:
+    """Predict every row of ``X`` into ``out`` (rows,); if ``wide``, in blocks of 512 as long as there are many."""
     masks = np.empty(n_questions, np.uint64)
-    total = np.empty(64)
-    for first in range(0, X.shape[0], 64):
-        last = min(first + 64, X.shape[0])
-        answer(conditions, X, first, last, masks)
+    wide_masks = np.empty((n_questions if wide else 0, WORDS), np.uint64)
+    everyone = np.empty(WORDS, np.uint64)
+    total = np.empty(WIDE)
+    first = 0
+    while first < X.shape[0]:
+        left = X.shape[0] - first
+        size = WIDE if wide and left >= WORTH_IT else 64
+        last = min(first + size, X.shape[0])
         total[:] = 0.0
-        if last - first == 1 and n_questions > 0:
-            walk_one(nodes, roots, value, masks, total)
+        if size == WIDE:
+            wide_answers(conditions, X, first, last, wide_masks, everyone)
+            walk_wide(nodes, roots, value, wide_masks.reshape(-1), everyone, total)
         else:
-            walk_sum(nodes, roots, value, masks, block_mask(last - first), total)
+            answer(conditions, X, first, last, masks)
+            if left == 1 and n_questions > 0:
+                walk_one(nodes, roots, value, masks, total)
+            else:
+                walk_sum(nodes, roots, value, masks, block_mask(last - first), total)
         for i in range(first, last):
             out[i] = total[i - first]
+        first = last

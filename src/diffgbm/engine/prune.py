@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -69,6 +70,11 @@ class Pruned(WritableArrays):
     def n_cells(self) -> int:
         """Number of distinguishable knots."""
         return int(self.knot_cell[-1]) + 1
+
+    @cached_property
+    def most_leaves(self) -> int:
+        """Leaves of the largest tree."""
+        return int(np.bincount(self.leaf_tree, minlength=1).max())
 
     def check_rows(self, X: Array) -> None:
         """Refuse rows of another width: the kernels do not look whether a column exists."""

@@ -13,6 +13,9 @@ from diffgbm.engine.forest import Forest, concatenate
 from diffgbm.engine.prune import Pruned, prune
 from diffgbm.engine.stored import AnyBooster, forest_of
 
+WORTH_IT, MOST_LEAVES = 128, 256
+"""Rows from which wide blocks are faster, and leaves of a tree that they allow: those of the kernels."""
+
 
 class TreeSum:
     r"""A weighted sum of boosters, :math:`F(x) = \sum_i w_i f_i(x)`, exact, serial and without the GIL.
@@ -46,6 +49,11 @@ def plain(forest: Forest) -> Pruned:
     return prune(forest, outputs, 0, np.empty((1, 0)))
 
 
+def is_wide(pruned: Pruned, n_rows: int) -> bool:
+    """Whether rows go through a plain forest in wide blocks: there are many, and no tree has too many leaves."""
+    return n_rows >= WORTH_IT and len(pruned.leaf_tree) > 0 and pruned.most_leaves <= MOST_LEAVES
+
+
 def predict_sum(pruned: Pruned, X: Array, roots: NDArray[np.int32] | None = None) -> Array:
     """Predict rows ``X`` of shape (n, features) with a plain forest, or only some of its trees: shape (n,)."""
     from diffgbm.engine import _walk_kernels as kernels
@@ -55,5 +63,5 @@ def predict_sum(pruned: Pruned, X: Array, roots: NDArray[np.int32] | None = None
     out = np.empty(X.shape[0])
     size = n_questions(pruned.conditions)
     roots = pruned.roots if roots is None else np.ascontiguousarray(roots)
-    kernels.sum_rows(pruned.conditions, size, pruned.nodes, roots, pruned.value, X, out)
+    kernels.sum_rows(pruned.conditions, size, pruned.nodes, roots, pruned.value, is_wide(pruned, len(X)), X, out)
     return out

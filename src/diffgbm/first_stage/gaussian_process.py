@@ -11,7 +11,8 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -63,15 +64,33 @@ class GaussianProcess:
 
     def __call__(self, X: Array) -> Array:
         """Predict rows (n, p): shape (n, d)."""
+        from diffgbm.first_stage._process_kernels import process_means
+
         rows = self.dense(X)
         out = np.empty((len(X), len(self.alpha)))
-        for i in range(0, len(X), BLOCK):
-            part = slice(i, i + BLOCK)
-            for j, (lengths, alpha) in enumerate(zip(self.lengths, self.alpha, strict=True)):
-                # row by row sums: a matrix product's order of addition depends on how many rows there are
-                weights = correlation(self.kernel, rows[part] / lengths, self.points / lengths)
-                out[part, j] = self.offset[j] + np.einsum("ij,j->i", weights, alpha)
+        for j, (lengths, points) in enumerate(zip(self.lengths, self.scaled_points, strict=True)):
+            found = np.empty(len(X))
+            alpha = np.require(self.alpha[j], dtype=np.float64, requirements=["C", "W"])
+            process_means(rows / lengths, points, alpha, self.kernel == "matern", found)
+            out[:, j] = self.offset[j] + found
         return out
+
+    @cached_property
+    def scaled_points(self) -> tuple[Array, ...]:
+        """For each response the training rows in units of its length scales, column by column (q, m)."""
+        return tuple(np.ascontiguousarray((self.points / lengths).T) for lengths in self.lengths)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # what is made from the attributes is not stored
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def warmup() -> None:
+    """Compile the kernel by predicting one row from one point."""
+    from diffgbm.first_stage._process_kernels import process_means
+
+    one = np.ones((1, 1))
+    process_means(one, one, np.ones(1), False, np.empty(1))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from diffgbm import engine
 from diffgbm._util.errors import warn
 from diffgbm.engine import prepared
-from diffgbm.first_stage import leaf_forest
+from diffgbm.first_stage import gaussian_process, leaf_forest
 from diffgbm.fitting.model import FittedModel
 
 
@@ -21,6 +21,7 @@ def warmup(joint: bool = True) -> None:
     """
     engine.warmup(joint)
     leaf_forest.warmup()
+    gaussian_process.warmup()
 
 
 def warm_up(models: Sequence[FittedModel], predict: Callable[[], object]) -> None:
