@@ -46,7 +46,8 @@ READ = [
 ]
 
 REFUSED = [
-    (Number(), "three", "a number.*'three'"),
+    (Number(), "three", "a number.*'three'$"),
+    (Number(), "1,234", "got '1,234'. Send a plain number, such as 1234.5: without thousands separators"),
     (Number(), [1], "a list"),
     (Number(), {"a": 1}, "an object"),
     (Number("duration"), "1 day", "days"),

@@ -23,6 +23,10 @@ MOST_DAYS = 1e8
 _OFFSET = re.compile(r"(Z|[+-]\d{2}:?\d{2})\s*$")
 
 
+PLAIN_NUMBER = ". Send a plain number, such as 1234.5: without thousands separators, decimal comma, currency or unit"
+"""What to do about text that is a number for people; a file of the same table is read as the training file was."""
+
+
 class CellError(ValueError):
     """A value that a column does not take; the message says what to send instead."""
 
@@ -76,7 +80,8 @@ def _number(value: Any) -> float:
     if isinstance(value, str):
         found = number_of_text(value)
         if found is None:
-            raise CellError("")
+            # not guessed: "1,234" is 1234 in one country and 1.234 in another
+            raise CellError(PLAIN_NUMBER if any(c.isdigit() for c in value) else "")
         return found
     if not isinstance(value, (int, float)):
         raise CellError("")
