@@ -144,7 +144,7 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         only where responses pile up: values of at least 2% of the rows at a limit become ``atoms``, if these are not
         given. ``"auto"`` finds the limit zero of responses that are never negative, ``atoms="auto"``, and counts
         (``discrete``). Samples are drawn from the predictive distribution. Several responses have the same, or a list
-        of one for each: ``[(0, None), None]``; their joint points keep their ranks, and have no classifiers of atoms.
+        of one for each: ``[(0, None), None]``; their joint points keep their ranks, also where they are atoms.
     discrete : bool, default=False
         The response is a whole number: so are quantiles and samples, and ``pmf`` gives probabilities. With ``support``
         zero the limit of counts is kept.
@@ -421,9 +421,7 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
             out = self.model_.atoms.sampled(out, matrix, key, first_row)
         if self.model_.supports:
             points = self.model_.points(matrix, self.sampler_with(overrides), _JOINT_POINTS, n_threads(self.n_jobs))
-            for j, support in enumerate(self.model_.supports):
-                if support is not None:
-                    out[:, :, j] = support.carried(out[:, :, j], points[:, :, j])
+            out = self.model_.carried(out, points, matrix)
         return self.model_.response.squeeze(out)
 
     def _sampled(

@@ -51,6 +51,11 @@ def _listed(support: Any) -> list[Any] | None:
     return list(support)
 
 
+def listed_supports(support: Any, count: int) -> list[Any]:
+    """Return what the argument ``support`` says of each of ``count`` responses."""
+    return _listed(support) or [support] * count
+
+
 def check_responses(y: Array, labels: Any, ends: tuple[float, float] | None) -> None:
     """Raise if responses (n,) lie beyond the ends of ``support``; the message shows the first rows by their labels."""
     if ends is None:
@@ -87,7 +92,7 @@ def table_supports(support: Any, discrete: bool, X: Any, y: Any) -> tuple[Suppor
     names, given = read_response(y)
     if given.ndim == 1 or (support is None and not discrete):
         return ()
-    each = _listed(support) or [support] * given.shape[1]
+    each = listed_supports(support, given.shape[1])
     if len(each) != given.shape[1]:
         raise ValueError(
             f"support must be one pair (low, high), or a list of one for each of {given.shape[1]} responses; got "
@@ -111,7 +116,7 @@ def given_limits(support: Any, X: Any, y: Any) -> tuple[tuple[Any, Support | Non
     given = read_response(y)[1]
     if given.ndim == 1:
         return ((support, table_support(None if isinstance(support, str) else support, False, X, y)),)
-    each = _listed(support) or [support] * given.shape[1]
+    each = listed_supports(support, given.shape[1])
     named = [None if isinstance(one, str) else one for one in each]
     found = table_supports(named, False, X, y) if any(one is not None for one in named) else ()
     limits = [None if one is None else replace(one, atoms=one.atoms[:0]) for one in found or [None] * len(each)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,7 @@ from diffgbm.engine.factory import Kind, Mix
 from diffgbm.engine.stored import AnyBooster
 from diffgbm.first_stage import FirstStageValues, FittedFirstStage
 from diffgbm.fitting.atoms import Atoms
+from diffgbm.fitting.joint_atoms import JointAtoms, carried, probabilities_of, with_joint_atoms
 from diffgbm.fitting.quadrature import normal_points
 
 
@@ -54,7 +55,10 @@ class FittedModel:
     support : Support or None
         Limits of the response, and whether it is a whole number.
     supports : tuple of Support or None
-        The same for each of several responses; empty if none has limits.
+        The same for each of several responses, with their atoms; empty if none has any.
+    joint_atoms : tuple of Atoms or None
+        Classifiers of the atoms of each of several responses; empty if none has any. The rest of the model is of all
+        rows.
     """
 
     features: FeatureTable
@@ -69,6 +73,7 @@ class FittedModel:
     reference: Reference | None = field(default=None, repr=False, compare=False)
     support: Support | None = None
     supports: tuple[Support | None, ...] = ()
+    joint_atoms: JointAtoms = ()
     engine: Engine = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -103,19 +108,19 @@ class FittedModel:
         self, X: Array, sampler: Sampler, n_points: int, index: Any = None, threads: int = 1, verbose: int = 0
     ) -> Distribution:
         """Predictive distributions of encoded rows ``X`` (n, p), each of ``n_points`` transported quadrature points."""
-        points = self.confined(self.points(X, sampler, n_points, threads, verbose))
+        found = probabilities_of(self.joint_atoms, X)
+        points = self.confined(self.points(X, sampler, n_points, threads, verbose), found)
         if self.atoms is not None:
             points = self.atoms.mixed(points[:, :, 0], self.atoms.probabilities(X))[:, :, None]
         return self.distributions_of(points, index)
 
-    def confined(self, points: Array) -> Array:
-        """Move points (n, m, d) of the continuous part between the limits of the support."""
+    def confined(self, points: Array, probabilities: Sequence[Array | None] = ()) -> Array:
+        """Move points (n, m, d) of the continuous part between the limits of the support.
+
+        Those of several responses also to atoms, whose ``probabilities`` (n, k) belong to each response.
+        """
         if self.supports:
-            moved = [
-                points[:, :, j] if support is None else support.moved(points[:, :, j])
-                for j, support in enumerate(self.supports)
-            ]
-            return np.stack(moved, axis=2)
+            return with_joint_atoms(points, self.supports, probabilities or [None] * len(self.supports))
         if self.support is None:
             return points
         low, high = self.support.low, self.support.high
@@ -123,6 +128,19 @@ class FittedModel:
             atoms = np.empty(0) if self.atoms is None else self.atoms.values
             low, high = low + 0.5 if low in atoms else -np.inf, high - 0.5 if high in atoms else np.inf
         return Support(low, high).confined(np.sort(points[:, :, 0], axis=1))[:, :, None]
+
+    def carried(self, samples: Array, points: Array, X: Array) -> Array:
+        """Move samples (s, n, d) of several responses as the points (n, m, d) of their rows are moved."""
+        after = self.confined(points, probabilities_of(self.joint_atoms, X))
+        columns = []
+        for j, support in enumerate(self.supports):
+            column = samples[:, :, j]
+            if support is not None and self.joint_atoms and self.joint_atoms[j] is not None:
+                column = carried(column, points[:, :, j], after[:, :, j], support)
+            elif support is not None:
+                column = support.carried(column, points[:, :, j])
+            columns.append(column)
+        return np.stack(columns, axis=2)
 
     @property
     def whole_support(self) -> Support | None:

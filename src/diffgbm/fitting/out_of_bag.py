@@ -44,6 +44,8 @@ class Training:
         How rows were divided, in words.
     order : ndarray of shape (n',) or None
         Ranks of the times of ``whole``.
+    joint_fits : tuple of AtomFit or None
+        Atoms of each of several responses; empty if none has any.
     """
 
     X: Array
@@ -55,6 +57,7 @@ class Training:
     atom_fit: AtomFit | None = None
     division: Division = NOT_DIVIDED
     order: Integers | None = None
+    joint_fits: tuple[AtomFit | None, ...] = ()
 
     @property
     def judged(self) -> Booleans:
@@ -98,7 +101,7 @@ def out_of_bag_distributions(model: FittedModel, training: Training, sampler: Sa
         alone = replace(model, bags=tuple(model.bags[b] for b in together))
         stage_values = training.stage_values[rows]
         points[rows] = alone.points(training.X[rows], sampler, OOB_POINTS, threads, stage_values=stage_values)
-    points = model.confined(points)
+    points = model.confined(points, [None if fit is None else fit.out_of_fold for fit in training.joint_fits])
     if training.atom_fit is not None:
         points = _with_atoms(model, training, training.atom_fit, points, sampler, threads)
     points = points if training.copies is None else points[training.copies]

@@ -19,6 +19,7 @@ from diffgbm.distributions.uncertainty import Uncertainty, decomposed, stacked
 from diffgbm.first_stage import FirstStageValues
 from diffgbm.first_stage.folds import first_stage_folds, fold, n_folds
 from diffgbm.fitting.atoms import Atoms
+from diffgbm.fitting.joint_atoms import probabilities_of
 from diffgbm.fitting.model import FittedModel
 
 POINTS, JOINT_POINTS = 89, 128
@@ -77,12 +78,23 @@ def submodel_points(
     whole = np.maximum(between_bags + between_folds, np.finfo(np.float64).tiny)
     parts = folds if k_folds is None else min(folds, k_folds)
     factor = ((parts - 1) * between_folds + (bags - 1) * between_bags) / whole
-    points = tuple(map(model.confined, points))
+    points = _confined(model, points, X)
     if model.atoms is not None:
         points = with_atoms(points, model.atoms, X)
     if model.support is not None and model.support.integers:
         points = tuple(np.clip(np.rint(part), model.support.low, model.support.high) for part in points)
     return SubmodelPoints(points, factor)
+
+
+def _confined(model: FittedModel, points: Sequence[Array], X: Array) -> tuple[Array, ...]:
+    """Confine the points of each submodel; atoms of several responses have the probabilities of one fold."""
+    count = max((n_folds(atoms.predictor) for atoms in model.joint_atoms if atoms is not None), default=1)
+
+    def of_fold(k: int) -> Callable[[Atoms], Atoms]:
+        return lambda atoms: replace(atoms, predictor=fold(atoms.predictor, k, n_folds(atoms.predictor)))
+
+    folds = [probabilities_of(model.joint_atoms, X, of_fold(k)) for k in range(count)]
+    return tuple(model.confined(part, folds[s % count]) for s, part in enumerate(points))
 
 
 def with_atoms(points: Sequence[Array], atoms: Atoms, X: Array) -> tuple[Array, ...]:

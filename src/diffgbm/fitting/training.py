@@ -33,7 +33,8 @@ from diffgbm.fitting.atoms import AtomFit, atom_values, fit_atoms
 from diffgbm.fitting.bags import ORDERED, Bag, Tick, train_bag
 from diffgbm.fitting.constraints import check_constraints, check_monotone, with_monotone
 from diffgbm.fitting.fit_progress import FitProgress
-from diffgbm.fitting.limits import check_supports, table_support, table_supports, wanted_atoms
+from diffgbm.fitting.joint_atoms import joint_support
+from diffgbm.fitting.limits import check_supports, listed_supports, table_support, table_supports, wanted_atoms
 from diffgbm.fitting.model import FittedModel
 from diffgbm.fitting.noise_design import NOISE_DESIGNS, check_copies
 from diffgbm.fitting.noise_table import NoiseTable
@@ -64,8 +65,54 @@ def fit_model(
     if table.repetition.kind == "groups":
         check_folds(params, table.structure)
     supports = table_supports(params["support"], params["discrete"], X, y)
-    model, training = fit_table(params, table, support, warns=True)
+    if table.response.is_1d:
+        return fit_table(params, table, support, warns=True)
+    model, training = fit_table({**params, "atoms": None}, table, support, warns=True)
+    return _with_supports(params, table, supports, model, training)
+
+
+def _with_supports(
+    params: Mapping[str, Any],
+    table: TrainingTable,
+    supports: tuple[Support | None, ...],
+    model: FittedModel,
+    training: Training,
+) -> tuple[FittedModel, Training]:
+    """Add the limits of several responses, and the atoms that they have."""
+    threads = n_threads(params["n_jobs"])
+    *_, seed = np.random.SeedSequence(params["seed"]).spawn(6)
+    fits = joint_atom_fits(table, params["atoms"], params["support"], supports, seed_integer(seed), threads)
+    if params["atoms"] is None:
+        for j, name in enumerate(model.response_names):
+            if not (supports and supports[j]):
+                warn_of_pile(table.observed[:, j], name)
+    if any(fits):
+        found = supports or (None,) * len(fits)
+        supports = tuple(
+            one if fit is None else joint_support(one, fit.atoms) for one, fit in zip(found, fits, strict=True)
+        )
+        atoms = tuple(None if fit is None else fit.atoms for fit in fits)
+        return replace(model, supports=supports, joint_atoms=atoms), replace(training, joint_fits=fits)
     return (replace(model, supports=supports) if supports else model), training
+
+
+def joint_atom_fits(
+    table: TrainingTable,
+    atoms: Any,
+    support: Any,
+    supports: Sequence[Support | None],
+    seed: int,
+    threads: int,
+    seconds: float = np.inf,
+) -> tuple[AtomFit | None, ...]:
+    """Fit the atoms of each of several responses that arguments ``atoms`` and ``support`` ask for, within a time."""
+    d = table.observed.shape[1]
+    each = listed_supports(support, d)
+    wanted = [wanted_atoms(atoms, each[j], supports[j] if supports else None, table.observed[:, j]) for j in range(d)]
+    asked = sum(one is not None for one in wanted)
+    return tuple(
+        fit_response_atoms(table, j, one, seed, threads, seconds / max(1, asked)) for j, one in enumerate(wanted)
+    )
 
 
 def check_folds(params: Mapping[str, Any], structure: Structure) -> None:
@@ -195,18 +242,23 @@ def fitted_atoms(
     table: TrainingTable, atoms: str | Sequence[float] | None, seed: int, threads: int, seconds: float = np.inf
 ) -> AtomFit | None:
     """Fit the atoms that an argument ``atoms`` asks for, within a time; ``None`` if there are none."""
+    return fit_response_atoms(table, 0, atoms, seed, threads, seconds)
+
+
+def fit_response_atoms(
+    table: TrainingTable, j: int, atoms: str | Sequence[float] | None, seed: int, threads: int, seconds: float
+) -> AtomFit | None:
+    """Fit the atoms of response ``j``; ``None`` if there are none."""
     if atoms is None:
         return None
-    if not table.response.is_1d:
-        raise ValueError(f"atoms need a response of one dimension; got atoms={atoms!r} for y of two.")
-    values = atom_values(table.observed[:, 0], atoms)
-    rest = np.sum(~np.isin(table.observed[:, 0], values))
+    values = atom_values(table.observed[:, j], atoms)
+    rest = np.sum(~np.isin(table.observed[:, j], values))
     if len(values) and rest < 2:
         raise ValueError(f"atoms must leave at least 2 rows for the continuous part; {atoms!r} leave {rest}.")
     task = Task(
         table.X, table.y, table.features.categorical, table.weights, 2, 1, seed, threads, structure=table.structure
     )
-    return fit_atoms(task, table.observed[:, 0], values, seconds) if len(values) else None
+    return fit_atoms(task, table.observed[:, j], values, seconds) if len(values) else None
 
 
 def noise_splits(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -76,6 +77,7 @@ def write_model(model: FittedModel, writer: Writer) -> dict[str, Any]:
         "reference": writer.put(model.reference),
         "support": write_support(model.support),
         **({"supports": [write_support(support) for support in model.supports]} if model.supports else {}),
+        **({"joint_atoms": [_write_atoms(each, writer) for each in model.joint_atoms]} if model.joint_atoms else {}),
     }
 
 
@@ -95,7 +97,9 @@ def read_model(stored: Stored, reader: Reader) -> Part:
     names = [list_of({"bags": bag}, "bags", str, d) for bag in list_of(stored, "bags", list)]
     bags = tuple(tuple(reader.booster(name, width) for name in bag) for bag in names)
     fitted = None if first_stage is None else first_stage.value
-    atoms = _read_atoms(stored, reader, response, p)
+    atoms = _read_atoms(stored, reader, p)
+    if atoms is not None and not response.is_1d:
+        raise ValueError("atoms need one response")
     # older files have no reference rows
     reference = reader.maybe(stored.get("reference"), ("reference",))
     if reference is not None and reference.takes != features.n_features:
@@ -107,8 +111,9 @@ def read_model(stored: Stored, reader: Reader) -> Part:
     supports = tuple(read_support({"support": each}) for each in stored.get("supports") or ())
     if supports and (response.is_1d or len(supports) != d):
         raise ValueError(f"there must be a support for each of {d} response(s)")
+    joint = _read_joint_atoms(stored, reader, supports, p)
     parts = (features, response, fitted, recipe, bags, mix, engine, stored["n_jobs"], atoms, rows, support, supports)
-    return Part(FittedModel(*parts))
+    return Part(FittedModel(*parts, joint))
 
 
 def write_reference(reference: Reference, writer: Writer) -> dict[str, Any]:
@@ -169,7 +174,9 @@ def read_pool(stored: Stored, reader: Reader) -> Part:
     if any(member.features != first.features or not _same(member.response, first.response) for member in members):
         raise ValueError("the members of a pool must be models of the same table")
     shapes = tuple(map(_shape, list_of(stored, "shapes", dict, first.n_responses)))
-    atoms = _read_atoms(stored, reader, first.response, first.features.width)
+    atoms = _read_atoms(stored, reader, first.features.width)
+    if atoms is not None and not first.response.is_1d:
+        raise ValueError("atoms need one response")
     others = tuple(member.value for member in outside)
     return Part(
         PooledModel(tuple(members), weights, read_correction(stored, reader), shapes, atoms, climatology, others)
@@ -204,7 +211,21 @@ def _write_atoms(atoms: Atoms | None, writer: Writer) -> dict[str, Any] | None:
     }
 
 
-def _read_atoms(model: Stored, reader: Reader, response: ResponseTable, n_columns: int) -> Atoms | None:
+def _read_joint_atoms(
+    stored: Stored, reader: Reader, supports: Sequence[Support | None], n_columns: int
+) -> tuple[Atoms | None, ...]:
+    """Read the atoms of each of several responses; files without such atoms have none."""
+    if not stored.get("joint_atoms"):
+        return ()
+    each = list_of(stored, "joint_atoms", (dict, type(None)), len(supports))
+    found = tuple(_read_atoms({"atoms": one}, reader, n_columns) for one in each)
+    for atoms, support in zip(found, supports, strict=True):
+        if atoms is not None and (support is None or not np.array_equal(support.atoms, atoms.values)):
+            raise ValueError("the atoms of several responses must be those of their supports")
+    return found
+
+
+def _read_atoms(model: Stored, reader: Reader, n_columns: int) -> Atoms | None:
     if model["atoms"] is None:
         return None
     stored = mapping(model, "atoms")
@@ -212,8 +233,8 @@ def _read_atoms(model: Stored, reader: Reader, response: ResponseTable, n_column
     base, trust = (numbers(stored, name, len(values)) for name in ("base", "trust"))
     predictor = reader.part(stored["predictor"], PREDICTORS)
     low, high = (None if stored[name] is None else number(stored, name) for name in ("low", "high"))
-    if not response.is_1d or len(values) == 0 or (np.diff(values) <= 0.0).any():
-        raise ValueError("atoms must be increasing numbers of one response")
+    if len(values) == 0 or (np.diff(values) <= 0.0).any():
+        raise ValueError("atoms must be increasing numbers")
     if predictor.gives != len(values) or predictor.takes not in (None, n_columns):
         raise ValueError(f"the probabilities of atoms do not fit {n_columns} column(s) and {len(values)} atom(s)")
     if any((part < 0.0).any() or (part > 1.0).any() for part in (base, trust)):
