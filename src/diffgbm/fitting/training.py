@@ -67,33 +67,26 @@ def fit_model(
     supports = table_supports(params["support"], params["discrete"], X, y)
     if table.response.is_1d:
         return fit_table(params, table, support, warns=True)
-    model, training = fit_table({**params, "atoms": None}, table, support, warns=True)
-    return _with_supports(params, table, supports, model, training)
-
-
-def _with_supports(
-    params: Mapping[str, Any],
-    table: TrainingTable,
-    supports: tuple[Support | None, ...],
-    model: FittedModel,
-    training: Training,
-) -> tuple[FittedModel, Training]:
-    """Add the limits of several responses, and the atoms that they have."""
-    threads = n_threads(params["n_jobs"])
     *_, seed = np.random.SeedSequence(params["seed"]).spawn(6)
+    threads = n_threads(params["n_jobs"])
     fits = joint_atom_fits(table, params["atoms"], params["support"], supports, seed_integer(seed), threads)
+    model, training = fit_table({**params, "atoms": None}, table, support, warns=True)
     if params["atoms"] is None:
         for j, name in enumerate(model.response_names):
             if not (supports and supports[j]):
                 warn_of_pile(table.observed[:, j], name)
-    if any(fits):
-        found = supports or (None,) * len(fits)
-        supports = tuple(
-            one if fit is None else joint_support(one, fit.atoms) for one, fit in zip(found, fits, strict=True)
-        )
-        atoms = tuple(None if fit is None else fit.atoms for fit in fits)
-        return replace(model, supports=supports, joint_atoms=atoms), replace(training, joint_fits=fits)
-    return (replace(model, supports=supports) if supports else model), training
+    return _with_supports(model, supports, fits), replace(training, joint_fits=fits)
+
+
+def _with_supports(
+    model: FittedModel, supports: tuple[Support | None, ...], fits: Sequence[AtomFit | None]
+) -> FittedModel:
+    """Add the limits of several responses, and the atoms that they have."""
+    if not any(fits):
+        return replace(model, supports=supports) if supports else model
+    both = zip(supports or (None,) * len(fits), fits, strict=True)
+    supports = tuple(one if fit is None else joint_support(one, fit.atoms) for one, fit in both)
+    return replace(model, supports=supports, joint_atoms=tuple(None if fit is None else fit.atoms for fit in fits))
 
 
 def joint_atom_fits(
@@ -110,6 +103,8 @@ def joint_atom_fits(
     each = listed_supports(support, d)
     wanted = [wanted_atoms(atoms, each[j], supports[j] if supports else None, table.observed[:, j]) for j in range(d)]
     asked = sum(one is not None for one in wanted)
+    if not asked:
+        return ()
     return tuple(
         fit_response_atoms(table, j, one, seed, threads, seconds / max(1, asked)) for j, one in enumerate(wanted)
     )
