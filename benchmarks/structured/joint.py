@@ -1,4 +1,4 @@
-"""Atoms of two responses whose probability is known: with classifiers, and with what the joint model puts beyond a limit.
+"""Atoms of two responses, of known probability: by classifiers, and by what the joint model puts beyond a limit.
 
 ``python -m benchmarks.structured.joint`` prints the table of ``docs/distributions.md``.
 """
@@ -69,9 +69,7 @@ def scores(
 
 def main(seeds: Sequence[int] = (0, 1)) -> None:
     """Print the mean over seeds of each table."""
-    print(
-        "| table | atoms | error of P(Y1 = 0) | error of P(Y2 = 1) | of both together | CRPS 1 | CRPS 2 | energy score |"
-    )
+    print("| table | atoms | error of P(Y1 = 0) | of P(Y2 = 1) | of both together | CRPS 1 | CRPS 2 | energy score |")
     print("|---|---|---|---|---|---|---|---|")
     for table in TABLES:
         runs = [scores(table, seed=seed) for seed in seeds]

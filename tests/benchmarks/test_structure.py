@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks.structured import command, dependence, limits, models, tables
+from benchmarks.structured import command, dependence, joint, limits, models, tables
 
 from diffgbm import PredictiveDistribution
 
@@ -79,3 +79,11 @@ def test_lines_resume_and_become_a_page(tmp_path, monkeypatch):
     assert "| DiffGBM, with groups | 0.100 | 0.400 | 90.0% | 50.0% |" in page
     adaptive = next(line for line in lines if line["model"] == "DiffGBM, AdaptiveConformal")
     assert adaptive["window 4"] == pytest.approx(0.9, abs=0.02)
+
+
+def test_classifiers_know_how_often_two_responses_are_at_their_atoms():
+    found = joint.scores("claims", 400, 200, n_estimators=20, n_repeats=5)
+    assert found["classifiers"][0] < 0.6 * found["beyond the limit"][0]
+    for make in joint.TABLES.values():
+        _, y, truth = make(4000, np.random.default_rng(0))
+        np.testing.assert_allclose((y == joint.ATOMS).mean(axis=0), truth.mean(axis=0), atol=0.03)

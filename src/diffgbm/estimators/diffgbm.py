@@ -137,7 +137,8 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         of a capped sensor. A cross-fitted classifier predicts their probabilities, the noise model learns the other
         rows. ``"auto"`` takes the values of at least 5% of the rows, 2% at the ends. An atom beyond which no response
         lies is a limit of all predictions. A first-stage model that predicts the other rows worse than their mean is
-        left out.
+        left out. Of several responses each has its classifiers; the noise model then learns all rows, and joint points
+        keep their ranks.
     support : None, (low, high) or "auto", default=None
         Where the response can be; an end may be None, which is open: ``(0, None)`` for prices. No sample, quantile,
         mean or interval lies outside, and densities integrate to one inside. Limits have a probability of their own
