@@ -22,6 +22,7 @@ from diffgbm.auto.finishing import Shaping, finished
 from diffgbm.auto.first_stages import FirstStages, fit_first_stages, repeats_for
 from diffgbm.auto.leaderboard import Leaderboard
 from diffgbm.auto.outside import fit_outside
+from diffgbm.auto.planning import measured_speed, planned
 from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.auto.power_choice import on_best_scale
 from diffgbm.auto.presets import Preset, least_work
@@ -124,7 +125,9 @@ def fit_automatically(
     rest = np.arange(len(everything.y)) if atom_fit is None else atom_fit.rest
     if atom_fit is not None:  # another scale may suit the continuous part
         whole = on_best_scale(everything.continuous(rest), number, n_jobs, clock)
-    effort = effort_for(preset, clock.limit, *whole.X.shape)
+    n_rows, n_columns = whole.X.shape
+    plan = planned(preset, clock.limit, n_rows, n_columns, lambda: measured_speed(n_jobs, clock.now))
+    effort, clock.cut = effort_for(plan, clock.limit, n_rows, n_columns), clock.cut or plan is not preset
     clock.budget, preset = effort.budget, effort.preset
     rows, held_out = divided(
         len(whole.y), number, recalibrate and whole.response.is_1d, whole.structure, effort.holdout
@@ -136,12 +139,12 @@ def fit_automatically(
         progress = Progress(clock, leaderboard, line.stage, line.refresh)
         trainer, known = _trainer(table, effort, number, n_jobs, progress)
         rows, scorer = rows[known], Scorer.of(trainer.problem.table)
-        plan = bag_plan(trainer.problem, preset, clock.limit)
-        outside = fit_outside(() if constant else members, trainer.problem, plan[1], scorer, progress)
+        bags = bag_plan(trainer.problem, preset, clock.limit)
+        outside = fit_outside(() if constant else members, trainer.problem, bags[1], scorer, progress)
         if outside:
             trainer = replace(trainer, deadline=clock.deadline(clock.training))
         candidates = search(trainer, scorer, preset, progress)
-        pool = train_final_models(trainer, scorer, candidates, preset, progress, plan, outside)
+        pool = train_final_models(trainer, scorer, candidates, preset, progress, bags, outside)
         progress.report("testing calibration on unseen rows")
         holdout = whole.part(held_out) if recalibrate else None
         shapes = shaping.of_pool(trainer, scorer, pool, table.observed)
