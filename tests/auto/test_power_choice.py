@@ -18,11 +18,11 @@ def small_probe(monkeypatch):
     monkeypatch.setattr("diffgbm.auto.atom_choice.PROBE", {**PROBE, **small})
 
 
-def prices(n, seed=0):
+def prices(n, seed=0, noise=0.5):
     """Prices that columns multiply, with multiplicative noise."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
-    return X, 1000.0 * np.exp(X[:, 0] + 0.5 * X[:, 1] + 0.3 * rng.standard_normal(n))
+    return X, 1000.0 * np.exp(0.5 * X[:, 0] + 0.3 * X[:, 1] + noise * rng.standard_normal(n))
 
 
 def counts(n, seed=0):
@@ -55,6 +55,7 @@ def test_others_keep_their_scale():
     assert chosen(X, 10.0 + X[:, 0] + 0.1 * rng.standard_normal(300)) is None  # not skewed
     assert chosen(X, np.column_stack([y, y])) is None
     assert chosen(X[:80], y[:80]) is None  # few rows
+    assert chosen(*prices(300, noise=0.01)) is None  # nearly known
     assert chosen(X, y, Clock(10.0, now=lambda: 0.0)) is None  # little time
 
 
@@ -72,12 +73,13 @@ def test_skewness():
     assert skewness(np.ones(5), None) == 0.0
 
 
-def test_automatic_fits_learn_on_the_scale(tmp_path):
-    X, y = prices(300)
+def test_automatic_fits_learn_on_the_scale(tmp_path, monkeypatch):
+    monkeypatch.setattr("diffgbm.auto.power_choice.MIN_NOISE", 0.0)
+    X, y = prices(300, noise=0.25)
     model = auto(LEAST).fit(X, y)
     assert model.pool_.first.response.power is not None
-    assert "Candidates learn the logarithm of y, which is better on such rows." in model.explain()
-    fresh, observed = prices(500, seed=1)
+    assert f"Candidates learn {model.pool_.first.response.power} of y, which is better on such rows." in model.explain()
+    fresh, observed = prices(500, seed=1, noise=0.25)
     distribution = model.predict_distribution(fresh)
     out_of_bag = model.oob_distribution_.crps(y[model.oob_rows_]).mean()
     assert distribution.crps(observed).mean() == pytest.approx(out_of_bag, rel=0.25)
