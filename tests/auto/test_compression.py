@@ -9,6 +9,7 @@ from diffgbm.auto import compression
 from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.climatology import Climatology
 from diffgbm.auto.compression import Compression, compressed, reference_rows
+from diffgbm.auto.economy import Economy
 from diffgbm.auto.operations import Operations
 from diffgbm.auto.pooled_model import PooledModel
 from tests.conftest import tiny, toy
@@ -65,7 +66,20 @@ def test_nothing_is_left_out_where_every_part_matters(pool):
     assert "Nothing was left out" in str(found)
 
 
+def test_fewer_bags_are_recalibrated_to_the_whole_pool(pool):
+    """Fewer bags differ less, so that their mixture is too narrow; the correction makes up for it."""
+    one = replace(pool, members=tuple(replace(m, bags=m.bags[:1]) for m in pool.members))
+    whole = pool.distribution(X, 377)
+    (_, before), (corrected, after) = compression._as_it_is_and_recalibrated(one, X, whole, 1)
+    error, left = (
+        np.abs(compression._covered(whole, d) - compression._covered(whole, whole)).max() for d in (before, after)
+    )
+    assert left < 0.5 * error
+    assert corrected.correction is not None
+
+
 def test_coverage_limits_compression(pool, monkeypatch):
+    monkeypatch.setattr(compression, "fit_correction", lambda *_: None)
     free = compressed(pool, X, 0.3)[1]
     monkeypatch.setattr(compression, "MAX_COVERAGE_CHANGE", 0.0005)
     strict = compressed(pool, X, 0.3)[1]
@@ -110,21 +124,28 @@ def test_operations_count_shared_predictors_once(pool):
     operations = Operations.of(pool)
     everything = tuple(tuple(range(len(member.bags))) for member in pool.members)
     whole = operations.total(everything)
-    assert operations.total(everything, 0.5) < whole
+    assert operations.total(everything, Economy(trees=0.5)) < whole
+    assert operations.total(everything, Economy(steps=0.5)) < whole
+    assert operations.total(everything, Economy(points=21)) < operations.total(everything, Economy(points=34)) < whole
     assert operations.total((everything[0], ())) < whole
     twice = replace(pool, members=pool.members[1:] * 2)
     first_stage = sum(Operations.of(twice).predictors.values())
-    one, two = (Operations.of(twice).total(kept) for kept in ((everything[1], ()), (everything[1],) * 2))
-    assert two - one == pytest.approx(sum(operations.bags[1]))
+    one, two = (
+        Operations.of(twice).total(kept, Economy(points=55)) for kept in ((everything[1], ()), (everything[1],) * 2)
+    )
+    assert two - one == pytest.approx(sum(work.total(55, 1.0) for work in operations.bags[1]))
     assert one > first_stage
 
 
 def test_joined_compressions():
     one = Compression((2, 1), (4, 1), 0.5, 0.01, 0.9, 100, ((0,), ()))
-    other = Compression((1, 1), (4, 2), 0.7, 0.03, 0.8, 50, ((0, 1),), 0.5)
+    other = Compression((1, 1), (4, 2), 0.7, 0.03, 0.8, 50, ((0, 1),), Economy(0.5, 0.5, 34))
     both = Compression.joined([one, other])
     assert both.members == (3, 2)
     assert both.bags == (8, 3)
     assert both.crps_rise == pytest.approx(0.02)
     assert both.rows == 150
-    assert "Compressed to 3 of 8 bags in 2 of 3 members, and first-stage models to fewer trees" in str(both)
+    assert both.economy == Economy(0.75, 0.75, 34)
+    assert "Compressed to 3 of 8 bags in 2 of 3 members, first-stage models to fewer trees, samplers to 75%" in str(
+        both
+    )

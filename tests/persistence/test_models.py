@@ -150,3 +150,19 @@ WRONG = {
 @wrong_values(WRONG)
 def test_wrong_fields_are_refused(name, where, value, tmp_path):
     refused(name, lambda manifest, entries: set_at(manifest, where, value), tmp_path)
+
+
+def test_points_of_a_bag_round_trip_and_are_checked(auto, tmp_path):
+    X, _ = table()
+    model = copy(auto)
+    model.pool_ = replace(auto.pool_, points_of_a_bag=21)
+    model.save(tmp_path / "m.dgbm")
+    loaded = load(tmp_path / "m.dgbm")
+    assert loaded.pool_.points_of_a_bag == 21
+    same(loaded, model, X[:9])
+    assert load(path_of("auto")).pool_.points_of_a_bag is None
+    for wrong in (1, 378):
+        model.pool_ = replace(auto.pool_, points_of_a_bag=wrong)
+        model.save(tmp_path / "m.dgbm")
+        with pytest.raises(ModelFileError, match="points_of_a_bag must be 2 to 377"):
+            load(tmp_path / "m.dgbm")

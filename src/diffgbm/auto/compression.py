@@ -1,4 +1,4 @@
-r"""Compression: a pool with fewer members and bags, whose predictive distributions are nearly those of the whole pool.
+r"""Compression: a pool with fewer members, bags, steps and points, which predicts nearly what the whole pool does.
 
 If the whole pool :math:`F` is right, a smaller pool :math:`C` has a CRPS that is higher by the Cramer distance
 
@@ -18,20 +18,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from diffgbm._util.types import Array
 from diffgbm.auto.acceptance import LEVELS
+from diffgbm.auto.economy import ECONOMIES, WHOLE, Economy
 from diffgbm.auto.operations import Operations
 from diffgbm.auto.pool import pool_crps, pool_terms, simplex_minimum
 from diffgbm.auto.pooled_model import PooledModel
+from diffgbm.auto.recalibration import fit_correction
 from diffgbm.data.kinds import Category, Number
 from diffgbm.distributions import Distribution, PredictiveDistribution
-from diffgbm.first_stage import FittedFirstStage
-from diffgbm.first_stage.thinning import thinned
-from diffgbm.fitting.model import FittedModel
 
 ROWS = 512
 """Rows that distributions are compared on, at most."""
@@ -39,14 +37,18 @@ POINTS = 89
 """Points of the distribution of a bag."""
 POOL_POINTS = 377
 """Points of the distribution of a pool."""
-SHARES = (1.0, 0.5, 0.25)
-"""Shares of the trees of first-stage models that are tried."""
-MARGIN = 1.5
-"""Bags differ more on new rows than on rows that most of them were trained on."""
+MARGIN = 2.0
+"""Bags and trees differ more on new rows than on rows that most of them were trained on, and no pool is quite right."""
+PROMISING = 1.2
+"""Expected rise, in units of the tolerance, above which a pool is not compared."""
+QUANTILES = 8
+"""Quantiles of each row that a smaller pool is recalibrated to."""
+GOLDEN = 0.6180339887498949
+"""Fraction whose multiples are spread evenly."""
 MAX_COVERAGE_CHANGE = 0.01
 """How far the probability inside central intervals may move."""
 
-NAMES, MEANS = ("members", "bags"), ("operations", "crps_rise", "coverage", "trees")
+NAMES, MEANS = ("members", "bags"), ("operations", "crps_rise", "coverage")
 
 Kept = tuple[tuple[int, ...], ...]
 """For each member the bags that are left."""
@@ -71,8 +73,8 @@ class Compression:
         Rows that this was measured on.
     kept : tuple of tuple of int
         For each member before the bags that are left.
-    trees : float
-        Share of the trees of first-stage models that are left.
+    economy : Economy
+        What is left of first-stage trees, steps and points.
     """
 
     members: tuple[int, int]
@@ -82,7 +84,7 @@ class Compression:
     coverage: float
     rows: int
     kept: Kept
-    trees: float = 1.0
+    economy: Economy = WHOLE
 
     @classmethod
     def joined(cls, each: Sequence[Compression]) -> Compression:
@@ -90,17 +92,17 @@ class Compression:
         members, bags = (tuple(sum(sizes) for sizes in zip(*(getattr(c, n) for c in each), strict=True)) for n in NAMES)
         mean = {name: float(np.mean([getattr(c, name) for c in each])) for name in MEANS}
         kept = tuple(bags for c in each for bags in c.kept)
-        return cls((members[0], members[1]), (bags[0], bags[1]), **mean, rows=sum(c.rows for c in each), kept=kept)
+        rows, economy = sum(c.rows for c in each), Economy.joined([c.economy for c in each])
+        return cls((members[0], members[1]), (bags[0], bags[1]), **mean, rows=rows, kept=kept, economy=economy)
 
     def __str__(self) -> str:
-        if self.bags[0] == self.bags[1] and self.trees == 1.0:
+        if self.bags[0] == self.bags[1] and self.economy == WHOLE:
             return "Nothing was left out in compression: each smaller pool predicts too differently."
-        fewer = ", and first-stage models to fewer trees" if self.trees < 1.0 else ""
         return (
             f"Compressed to {self.bags[1]} of {self.bags[0]} bags in {self.members[1]} of {self.members[0]} "
-            f"members{fewer}: a prediction takes about {self.operations:.0%} of the operations. By the distributions "
-            f"of {self.rows} rows its CRPS is {self.crps_rise:.1%} higher than the whole model's, whose probability "
-            f"inside the new 90% intervals is {self.coverage:.1%}."
+            f"members{self.economy}: a prediction takes about {self.operations:.0%} of the operations. By the "
+            f"distributions of {self.rows} rows its CRPS is {self.crps_rise:.1%} higher than the whole model's, whose "
+            f"probability inside the new 90% intervals is {self.coverage:.1%}."
         )
 
 
@@ -108,9 +110,10 @@ def compressed(pool: PooledModel, X: Array, tolerance: float, threads: int = 1) 
     """Leave out bags and members while the CRPS rises by less than a share ``tolerance``; return what is left.
 
     Bags are left out in turn, each time the one that saves most operations for the rise that it causes, and the
-    weights of members are fitted again. Of the pools on this way, with all or some trees of their first-stage models,
-    the one of fewest operations is chosen whose distributions, with everything that a prediction does, are within the
-    tolerance and cover what they should. Members from outside stay as they are.
+    weights of members are fitted again. Of the pools on this way, with all or some of their first-stage trees, steps
+    and points, the one of fewest operations is chosen whose distributions, with everything that a prediction does, are
+    within the tolerance and cover what they should. If a pool covers something else, because fewer bags differ less,
+    it is recalibrated to the whole pool. Members from outside stay as they are.
 
     Parameters
     ----------
@@ -134,17 +137,78 @@ def compressed(pool: PooledModel, X: Array, tolerance: float, threads: int = 1) 
     inner = pool.without_outside() if pool.outside else pool
     operations = Operations.of(pool)
     smaller_pools = _smaller_pools(_Distances.of(inner, X, threads), operations, everything, tolerance)
-    way = [(everything, inner.shares), *smaller_pools]
-    candidates = [(operations.total(kept, share), share, kept, weights) for kept, weights in way for share in SHARES]
-    for cost, share, kept, weights in sorted(candidates, key=lambda each: each[0])[:-1]:
-        smaller = _with_outside(_part(inner, kept, weights, share), pool)
-        found = smaller.distribution(X, POOL_POINTS, threads=threads)
-        rise, inside = MARGIN * _rise(pool, whole, found), _covered(whole, found)
-        if rise <= tolerance and np.abs(inside - covered).max() <= MAX_COVERAGE_CHANGE:
-            saved = cost / operations.total(everything)
-            sizes = _sizes(everything, kept)
-            return smaller, Compression(*sizes, saved, rise, float(inside[at]), len(X), kept, share)
+    way = [_Part(everything, inner.shares, 0.0), *smaller_pools]
+    for cost, economy, part in _candidates(pool, X, whole, way, operations, tolerance, threads):
+        smaller = _with_outside(economy(_part(inner, part)), pool)
+        for candidate, found in _as_it_is_and_recalibrated(smaller, X, whole, threads):
+            rise, inside = MARGIN * _rise(pool, whole, found), _covered(whole, found)
+            if rise <= tolerance and np.abs(inside - covered).max() <= MAX_COVERAGE_CHANGE:
+                saved, sizes = cost / operations.total(everything), _sizes(everything, part.kept)
+                return candidate, Compression(*sizes, saved, rise, float(inside[at]), len(X), part.kept, economy)
     return pool, nothing
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Bags that are left, the weights of their members (and of climatology, last), and the rise of the CRPS."""
+
+    kept: Kept
+    weights: Array
+    rise: float
+
+
+def _candidates(
+    pool: PooledModel,
+    X: Array,
+    whole: Distribution,
+    way: Sequence[_Part],
+    operations: Operations,
+    tolerance: float,
+    threads: int,
+) -> list[tuple[float, Economy, _Part]]:
+    """Smaller pools that may be within the tolerance, those of fewest operations first.
+
+    The rise of a pool is about the sum of those of its savings one by one, which are measured on the whole pool. A pool
+    is left out if another one has fewer operations and a smaller rise.
+    """
+    scalar = pool.first.n_responses == 1
+    economies = [each for each in ECONOMIES if scalar or each.points is None]
+    alone: dict[Economy, float] = {}
+    for saving in {saving for economy in economies for saving in economy.parts}:
+        alone[saving] = _rise(pool, whole, saving(pool).distribution(X, POOL_POINTS, threads=threads))
+    each = [
+        (operations.total(part.kept, economy), sum(alone[saving] for saving in economy.parts), economy, part)
+        for economy in economies
+        for part in way
+    ]
+    found, least = [], PROMISING * tolerance / MARGIN
+    for cost, rise, economy, part in sorted(each, key=lambda one: one[0]):
+        if rise + part.rise < least and cost < operations.total(way[0].kept):
+            least = rise + part.rise
+            found.append((cost, economy, part))
+    return found
+
+
+def _as_it_is_and_recalibrated(
+    pool: PooledModel, X: Array, whole: Distribution, threads: int
+) -> Iterator[tuple[PooledModel, Distribution]]:
+    """Yield a smaller pool with its distributions, then with a correction that makes it cover what the whole pool does.
+
+    The correction is fitted to quantiles of the whole pool's distributions at even levels, as if they were
+    observations. A response with point masses has none.
+    """
+    yield pool, pool.distribution(X, POOL_POINTS, threads=threads)
+    support = pool.shapes[0].support
+    discrete = pool.atoms is not None or (support is not None and (support.has_atoms or support.integers))
+    if discrete or not isinstance(whole, PredictiveDistribution):
+        return
+    plain = replace(pool, correction=None).distribution(X, POOL_POINTS, threads=threads)
+    assert isinstance(plain, PredictiveDistribution)
+    first = np.arange(len(X))[:, None] * GOLDEN % 1.0
+    pit = plain.cdf(whole.quantile((np.arange(QUANTILES) + first) / QUANTILES))
+    correction = fit_correction(plain[np.repeat(np.arange(len(X)), QUANTILES)], pit.ravel())
+    corrected = replace(pool, correction=correction)
+    yield corrected, corrected.corrected(plain)
 
 
 def reference_rows(pool: PooledModel) -> Array:
@@ -224,9 +288,7 @@ class _Distances:
         return pool_crps(weights, to_whole, between) / self.expected - 1.0, weights
 
 
-def _smaller_pools(
-    distances: _Distances, operations: Operations, kept: Kept, tolerance: float
-) -> Iterator[tuple[Kept, Array]]:
+def _smaller_pools(distances: _Distances, operations: Operations, kept: Kept, tolerance: float) -> Iterator[_Part]:
     """Yield smaller and smaller pools with their weights, as long as the rise is within the tolerance."""
     rise = 0.0
     while sum(map(len, kept)) > 1:
@@ -239,7 +301,7 @@ def _smaller_pools(
         if not found:
             return
         _, kept, rise, weights = max(found, key=lambda each: each[0])
-        yield kept, weights
+        yield _Part(kept, weights, rise)
 
 
 def _without_one(kept: Kept) -> Iterator[Kept]:
@@ -251,27 +313,17 @@ def _without_one(kept: Kept) -> Iterator[Kept]:
             yield (*kept[:m], (), *kept[m + 1 :])
 
 
-def _part(pool: PooledModel, kept: Kept, weights: Array, share: float) -> PooledModel:
-    """Return the pool of the bags that are left, with these weights of its members (and of climatology, last).
-
-    First-stage models keep a share of their trees.
-    """
-    memo: dict[int, Any] = {}
-
-    def stage(member: FittedModel) -> FittedFirstStage | None:
-        if share == 1.0 or member.first_stage is None:
-            return member.first_stage
-        return thinned(member.first_stage, share, memo)
-
+def _part(pool: PooledModel, part: _Part) -> PooledModel:
+    """Return the pool of the bags that are left, with their weights."""
     members = tuple(
-        replace(member, bags=tuple(member.bags[b] for b in bags), first_stage=stage(member))
-        for member, bags in zip(pool.members, kept, strict=True)
+        replace(member, bags=tuple(member.bags[b] for b in bags))
+        for member, bags in zip(pool.members, part.kept, strict=True)
         if bags
     )
     climatology = pool.climatology
     if climatology is not None:
-        climatology = replace(climatology, weight=float(weights[-1]))
-    return replace(pool, members=members, weights=weights[: len(members)], climatology=climatology)
+        climatology = replace(climatology, weight=float(part.weights[-1]))
+    return replace(pool, members=members, weights=part.weights[: len(members)], climatology=climatology)
 
 
 def _with_outside(inner: PooledModel, pool: PooledModel) -> PooledModel:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from diffgbm.auto.pooled_model import PooledModel
+from diffgbm.auto.economy import WHOLE, Economy
+from diffgbm.auto.pooled_model import POINTS_OF_A_BAG, USUAL_POINTS, PooledModel
 from diffgbm.engine import CollapseEngine
 from diffgbm.engine.scalar import ScalarField
 from diffgbm.first_stage.gaussian_process import GaussianProcess
@@ -18,21 +19,19 @@ from diffgbm.first_stage.lightgbm_mean import BoosterAverage
 from diffgbm.first_stage.stack import Weighted
 from diffgbm.fitting.model import FittedModel
 
-POINTS = 55
-"""Points of a bag."""
-STEP, NOISY_STEP = 2.0, 2.5
+STEP, NOISY_STEP = 1.5, 2.0
 """A point at a step, and what noise adds to it."""
 CELL, LEAF = 0.5, 5.0
 """A cell of a row's table, and a leaf that the row reaches."""
 OTHER = 50_000.0
 """A predictor, or a forest, of another kind."""
-ALWAYS = 25_000.0
+ALWAYS = 15_000.0
 """What every prediction does: sort points, confine, correct."""
 
 PREDICTORS: dict[type, Callable[[Any], float]] = {
-    BoosterAverage: lambda found: 13.0 * sum(b.num_trees() for boosters in found.models for b in boosters),
+    BoosterAverage: lambda found: 3.0 * sum(b.num_trees() for boosters in found.models for b in boosters),
     LeafForest: lambda found: 100.0 * len(found.roots),
-    GaussianProcess: lambda found: 1.0 * found.points.size * len(found.alpha),
+    GaussianProcess: lambda found: 0.35 * found.points.size * len(found.alpha),
 }
 """First-stage predictors that are not put together from others."""
 
@@ -43,21 +42,34 @@ def _parts(predictor: Any) -> list[Any]:
     return [predictor]
 
 
-def _bag(member: FittedModel, b: int) -> float:
+@dataclass(frozen=True)
+class Work:
+    """Operations of a bag: for each point, and for its table, which fewer steps make smaller too; or all together."""
+
+    point: float = 0.0
+    table: float = 0.0
+    rest: float = 0.0
+
+    def total(self, points: float, steps: float) -> float:
+        """Operations for some points, with a share of the steps."""
+        return self.point * points * steps + self.table * (1.0 + steps) / 2.0 + self.rest
+
+
+def _bag(member: FittedModel, b: int) -> Work:
     """Operations of one bag for one row."""
     engine, steps = member.engine, member.recipe.steps(member.recipe.sampler)
     if not isinstance(engine, CollapseEngine):
-        return OTHER
+        return Work(rest=OTHER)
     fields = engine.prepare(steps).fields
     shared = len(fields) < len(member.bags)  # the mean of all bags is one field
     field = fields[0 if shared else b]
     if not isinstance(field, ScalarField):
-        return OTHER * member.n_responses / (len(member.bags) if shared else 1)
+        return Work(rest=OTHER * member.n_responses / (len(member.bags) if shared else 1))
     knots = sum(2 if w else 1 for w in steps.corrector)
     noisy = sum(bool(e) for e in steps.noise)
-    integration = POINTS * (STEP * knots + NOISY_STEP * noisy)
+    point = STEP * knots + NOISY_STEP * noisy
     table = CELL * field.pruned.n_cells * (len(field.pruned.edges[0]) + 2) + LEAF * field.pruned.reach
-    return integration + table / (len(member.bags) if shared else 1)
+    return Work(point, table / (len(member.bags) if shared else 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +78,7 @@ class Operations:
 
     Attributes
     ----------
-    bags : tuple of tuple of float
+    bags : tuple of tuple of Work
         Operations of each bag of each member.
     predictors : dict of int to float
         Operations of each first-stage predictor, by its identity: members share them.
@@ -76,7 +88,7 @@ class Operations:
         The predictors that average many trees.
     """
 
-    bags: tuple[tuple[float, ...], ...]
+    bags: tuple[tuple[Work, ...], ...]
     predictors: dict[int, float]
     members: tuple[frozenset[int], ...]
     thinnable: frozenset[int]
@@ -96,12 +108,14 @@ class Operations:
             frozenset(id(part) for parts in needed for part in parts if isinstance(part, (BoosterAverage, LeafForest))),
         )
 
-    def total(self, kept: Sequence[Sequence[int]], share: float = 1.0) -> float:
-        """Operations of the bags that are left of each member, and of the predictors that they need.
-
-        ``share`` is that of the trees that are left of predictors that average many.
-        """
+    def total(self, kept: Sequence[Sequence[int]], economy: Economy = WHOLE) -> float:
+        """Operations of the bags that are left of each member, and of the predictors that they need."""
         used = frozenset[int]().union(*(parts for parts, bags in zip(self.members, kept, strict=True) if bags))
-        bags = sum(self.bags[m][b] for m, left in enumerate(kept) for b in left)
-        trees = sum(self.predictors[part] * (share if part in self.thinnable else 1.0) for part in used)
+        members, bags = sum(map(bool, kept)), 0.0
+        for m, left in enumerate(kept):
+            for b in left:
+                # of the whole pool's points, few bags compute many each
+                points = economy.points or max(POINTS_OF_A_BAG, USUAL_POINTS / members / len(left))
+                bags += self.bags[m][b].total(points, economy.steps)
+        trees = sum(self.predictors[part] * (economy.trees if part in self.thinnable else 1.0) for part in used)
         return ALWAYS + bags + trees

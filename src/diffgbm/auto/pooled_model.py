@@ -24,6 +24,8 @@ from diffgbm.members.member import FittedMember
 
 BLOCK = 2048
 """Rows whose first-stage values are computed together."""
+USUAL_POINTS = 377
+"""Points of a distribution, unless more are asked for."""
 POINTS_OF_A_BAG = 55
 """Points of a scalar distribution from each bag: a handful of points describes a distribution badly."""
 
@@ -48,6 +50,8 @@ class PooledModel:
         The training responses, if they have a weight; the weights of all members and its weight sum to one.
     outside : tuple of FittedMember
         Members of other packages, with their weights.
+    points_of_a_bag : int or None
+        Points that each bag of a compressed pool computes, however few bags there are; the others are interpolated.
     """
 
     members: tuple[FittedModel, ...]
@@ -57,6 +61,7 @@ class PooledModel:
     atoms: Atoms | None = None
     climatology: Climatology | None = None
     outside: tuple[FittedMember, ...] = ()
+    points_of_a_bag: int | None = None
 
     @property
     def shares(self) -> Array:
@@ -88,16 +93,29 @@ class PooledModel:
                 points[rows] = self._points(block, n_points, threads)
                 bar.update(len(block))
         distribution = self.distributions_of(self.confined(points), index)
-        if self.correction is not None:
-            assert isinstance(distribution, PredictiveDistribution)
-            distribution = self.correction(distribution)
-            # the correction moves points between possible values: confine them again
-            distribution = replace(distribution, values=self.shapes[0].confined(distribution.values))
+        distribution = self.corrected(distribution)
         if self.atoms is None:
             return distribution
         assert isinstance(distribution, PredictiveDistribution)
         probabilities = self.atoms.probabilities(X)
         return self.atoms.distribution(distribution.values, probabilities, distribution.name, index)
+
+    def corrected(self, distribution: Distribution) -> Distribution:
+        """Recalibrate distributions, if the pool has a correction."""
+        if self.correction is None:
+            return distribution
+        assert isinstance(distribution, PredictiveDistribution)
+        distribution = self.correction(distribution)
+        # the correction moves points between possible values: confine them again
+        return replace(distribution, values=self.shapes[0].confined(distribution.values))
+
+    def _computed(self, member: FittedModel, count: int, n_points: int) -> int:
+        """Points that a member computes, of which ``count`` are its share of ``n_points``."""
+        if self.first.n_responses > 1:
+            return count
+        if self.points_of_a_bag is not None and n_points <= USUAL_POINTS:
+            return self.points_of_a_bag * len(member.bags)
+        return max(count, POINTS_OF_A_BAG * len(member.bags))
 
     def distributions_of(self, points: Array, index: object = None) -> Distribution:
         """Make predictive distributions of confined points (n, m, d)."""
@@ -120,7 +138,7 @@ class PooledModel:
             if count == 0:  # with fewer points than members, the members of least weight have none
                 continue
             values = None if member.first_stage is None else member.first_stage.values(X, memo)
-            computed = max(count, POINTS_OF_A_BAG * len(member.bags)) if self.first.n_responses == 1 else count
+            computed = self._computed(member, count, n_points)
             distributions.append(member.points(X, member.recipe.sampler, computed, threads, stage_values=values))
         lost = np.zeros(len(X), dtype=bool)
         for outside, count in zip(self.outside, counts[len(self.members) :].tolist(), strict=False):

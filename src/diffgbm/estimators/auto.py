@@ -293,8 +293,9 @@ class AutoDiffGBM(DistributionalRegressor):
     def compress(self, X: Any = None, tolerance: float = 0.01) -> AutoDiffGBM:
         """Return a smaller model, which predicts nearly the same distributions in a fraction of the time.
 
-        Bags and members are left out while the CRPS rises by less than ``tolerance``, and central intervals keep their
-        probability to 0.01. Both are measured against the distributions of this model: no responses are needed.
+        Bags and members are left out, and samplers and first-stage models made smaller, while the CRPS rises by less
+        than ``tolerance``, and central intervals keep their probability to 0.01. Both are measured against the
+        distributions of this model: no responses are needed. If fewer bags cover less, they are recalibrated.
         ``explain()`` of the result says what was saved, and ``compression_`` has the numbers; it is not in files.
 
         Parameters

@@ -10,7 +10,7 @@ import numpy as np
 from diffgbm._util.types import Array
 from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.climatology import MAX_POINTS, Climatology
-from diffgbm.auto.pooled_model import PooledModel
+from diffgbm.auto.pooled_model import USUAL_POINTS, PooledModel
 from diffgbm.auto.recalibration import Correction
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.novelty import Reference
@@ -151,6 +151,7 @@ def write_pool(pool: PooledModel, writer: Writer) -> dict[str, Any]:
         "atoms": _write_atoms(pool.atoms, writer),
         "climatology": None if pool.climatology is None else _write_climatology(pool.climatology, writer),
         "outside": [writer.put(member) for member in pool.outside],
+        "points_of_a_bag": pool.points_of_a_bag,
     }
 
 
@@ -178,9 +179,17 @@ def read_pool(stored: Stored, reader: Reader) -> Part:
     if atoms is not None and not first.response.is_1d:
         raise ValueError("atoms need one response")
     others = tuple(member.value for member in outside)
-    return Part(
-        PooledModel(tuple(members), weights, read_correction(stored, reader), shapes, atoms, climatology, others)
-    )
+    correction, points = read_correction(stored, reader), _points_of_a_bag(stored)
+    return Part(PooledModel(tuple(members), weights, correction, shapes, atoms, climatology, others, points))
+
+
+def _points_of_a_bag(pool: Stored) -> int | None:
+    if pool.get("points_of_a_bag") is None:  # not compressed, or older than this
+        return None
+    points = of_type(pool, "points_of_a_bag", int)
+    if not 2 <= points <= USUAL_POINTS:
+        raise ValueError(f"points_of_a_bag must be 2 to {USUAL_POINTS}")
+    return points
 
 
 def _write_climatology(climatology: Climatology, writer: Writer) -> dict[str, Any]:
