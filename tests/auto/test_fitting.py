@@ -10,6 +10,7 @@ from diffgbm.auto import finishing, fitting
 from diffgbm.auto.recalibration import Correction
 from tests.auto.tiny_auto import LEAST, TINY, auto, small_trees  # noqa: F401
 from tests.conftest import toy
+from tests.fitting.test_joint_atoms import table as claims
 
 
 def test_recalibration_is_reported_and_can_be_turned_off(monkeypatch):
@@ -133,3 +134,24 @@ def test_atoms_of_a_column_of_responses():
     X, y = grades(240)
     model = auto().fit(X, y[:, None])
     assert model.sample(X[:4], 3, seed=0).shape == (3, 4, 1)
+
+
+def test_several_responses_keep_their_atoms(tmp_path):
+    X, y, truth = claims(500, 0)
+    model = auto().fit(X, y)
+    assert "A classifier predicts how often claim is exactly 0; the joint model says with what." in model.explain()
+    assert "level is exactly 1" in model.explain()
+    dist = model.predict_distribution(X)
+    found = dist.pmf(np.array([0.0, 1.0]))
+    assert np.abs(found - truth).mean() < 0.12
+    np.testing.assert_allclose(found.mean(axis=0), truth.mean(axis=0), atol=0.04)
+    out_of_bag = model.oob_distribution_.pmf(np.array([0.0, 1.0]))
+    observed = y.to_numpy()[model.oob_rows_]
+    np.testing.assert_allclose(out_of_bag.mean(axis=0), (observed == [0.0, 1.0]).mean(axis=0), atol=0.05)
+    samples = model.sample(X[:50], 200, seed=0)
+    np.testing.assert_allclose((samples == [0.0, 1.0]).mean(axis=(0, 1)), found[:50].mean(axis=0), atol=0.08)
+    assert samples[..., 0].min() >= 0.0
+    assert samples[..., 1].max() <= 1.0
+    assert np.isfinite(model.predict_uncertainty(X[:5]).to_numpy()).all()
+    model.save(tmp_path / "model.dgbm")
+    np.testing.assert_array_equal(load(tmp_path / "model.dgbm").predict_distribution(X).points, dist.points)

@@ -31,7 +31,9 @@ def parts():
     response = SimpleNamespace(power=None)
     features = SimpleNamespace(columns=(Number(),))
     first = SimpleNamespace(response_names=("price",), response=response, features=features)
-    model = SimpleNamespace(shapes=(ResponseShape(),), correction=None, atoms=None, first=first, is_climatology=False)
+    model = SimpleNamespace(
+        shapes=(ResponseShape(),), correction=None, atoms=None, joint_atoms=(), first=first, is_climatology=False
+    )
     return pool, model, leaderboard
 
 

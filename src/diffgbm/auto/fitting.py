@@ -13,6 +13,7 @@ from diffgbm._util.parallel import one_blas_thread
 from diffgbm._util.progress import StatusLine
 from diffgbm._util.types import Array, Rows
 from diffgbm.auto.atom_choice import accepted_atoms
+from diffgbm.auto.atoms import ResponseShape
 from diffgbm.auto.budget import Clock
 from diffgbm.auto.candidates import CLIMATOLOGY, Candidate
 from diffgbm.auto.climatology import out_of_bag_crps, out_of_bag_points
@@ -38,9 +39,9 @@ from diffgbm.data.structure import INDEPENDENT, Structure
 from diffgbm.distributions import Distribution, PredictiveDistribution
 from diffgbm.first_stage import FirstStageValues, Task
 from diffgbm.first_stage.assembly import no_first_stage_values
-from diffgbm.fitting.atoms import AtomFit
+from diffgbm.fitting.atoms import AtomFit, atom_values
 from diffgbm.fitting.outliers import fitted_without_outliers
-from diffgbm.fitting.training import fitted_atoms
+from diffgbm.fitting.training import fitted_atoms, joint_atom_fits
 from diffgbm.fitting.training_table import TrainingTable, read_table
 from diffgbm.fitting.warm import warmup
 from diffgbm.members.argument import NamedEstimator
@@ -122,6 +123,7 @@ def fit_automatically(
     preset = least_work(preset) if constant else preset
     whole = everything if constant else on_best_scale(everything, number, n_jobs, clock)
     atom_fit = _atoms(whole, number, n_jobs, clock) if discrete == "auto" and not constant else None
+    joint_fits = _joint_atoms(whole, number, n_jobs, clock) if discrete == "auto" and not constant else ()
     rest = np.arange(len(everything.y)) if atom_fit is None else atom_fit.rest
     if atom_fit is not None:  # another scale may suit the continuous part
         whole = on_best_scale(everything.continuous(rest), number, n_jobs, clock)
@@ -149,6 +151,8 @@ def fit_automatically(
         holdout = whole.part(held_out) if recalibrate else None
         shapes = shaping.of_pool(trainer, scorer, pool, table.observed)
         model, points = finished(trainer, scorer, pool, shapes, holdout, clock)
+        if joint_fits:
+            model, points = _with_joint_atoms(model, pool.points.copy(), joint_fits, rows[pool.rows])
     judged = _judged(model, points, scorer, pool, rest[rows[pool.rows]])
     if atom_fit is not None:
         judged = _with_atoms(judged, points, everything, atom_fit, leaderboard.unit, n_jobs)
@@ -221,6 +225,26 @@ def _atoms(table: TrainingTable, seed: int, n_jobs: int, clock: Clock) -> AtomFi
     values = accepted_atoms(table, seed, n_jobs, clock)
     seconds = np.inf if clock.limit is None else clock.budget.atoms * clock.limit
     return fitted_atoms(table, values.tolist(), seed, n_jobs, seconds) if len(values) else None
+
+
+def _joint_atoms(table: TrainingTable, seed: int, n_jobs: int, clock: Clock) -> tuple[AtomFit | None, ...]:
+    """Fit the atoms of each of several responses that have a continuous part."""
+    if table.response.is_1d:
+        return ()
+    continuous = [ResponseShape.of(column).atoms is None for column in table.observed.T]
+    columns = zip(continuous, table.observed.T, strict=True)
+    found = [atom_values(column, "auto").tolist() or None if rest else None for rest, column in columns]
+    seconds = np.inf if clock.limit is None else clock.budget.atoms * clock.limit
+    return joint_atom_fits(table, found, seed, n_jobs, seconds)
+
+
+def _with_joint_atoms(
+    model: PooledModel, points: Array, fits: Sequence[AtomFit | None], rows: Rows
+) -> tuple[PooledModel, Array]:
+    """Add the atoms of several responses to a pool, and to its out-of-bag points (rows, m, d)."""
+    model = replace(model, joint_atoms=tuple(None if fit is None else fit.atoms for fit in fits))
+    found = [None if fit is None else fit.out_of_fold[rows] for fit in fits]
+    return model, np.sort(model.confined(points, found), axis=1)
 
 
 def _with_atoms(

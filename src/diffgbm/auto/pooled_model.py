@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,8 +17,10 @@ from diffgbm.auto.climatology import Climatology
 from diffgbm.auto.pool import mixture_points, point_counts
 from diffgbm.auto.recalibration import Correction
 from diffgbm.distributions import Distribution, JointDistribution, PredictiveDistribution
+from diffgbm.distributions.support import Support
 from diffgbm.engine import Draws
 from diffgbm.fitting.atoms import Atoms
+from diffgbm.fitting.joint_atoms import JointAtoms, joint_support, probabilities_of, snapped
 from diffgbm.fitting.model import FittedModel
 from diffgbm.members.member import FittedMember
 
@@ -52,6 +54,8 @@ class PooledModel:
         Members of other packages, with their weights.
     points_of_a_bag : int or None
         Points that each bag of a compressed pool computes, however few bags there are; the others are interpolated.
+    joint_atoms : tuple of Atoms or None
+        Atoms of each of several responses; empty if none has any. Members describe all rows.
     """
 
     members: tuple[FittedModel, ...]
@@ -62,6 +66,7 @@ class PooledModel:
     climatology: Climatology | None = None
     outside: tuple[FittedMember, ...] = ()
     points_of_a_bag: int | None = None
+    joint_atoms: JointAtoms = ()
 
     @property
     def shares(self) -> Array:
@@ -92,7 +97,8 @@ class PooledModel:
                 block = np.ascontiguousarray(X[rows], dtype=np.float64)
                 points[rows] = self._points(block, n_points, threads)
                 bar.update(len(block))
-        distribution = self.distributions_of(self.confined(points), index)
+        found = probabilities_of(self.joint_atoms, X)
+        distribution = self.distributions_of(self.confined(points, found), index)
         distribution = self.corrected(distribution)
         if self.atoms is None:
             return distribution
@@ -119,7 +125,7 @@ class PooledModel:
 
     def distributions_of(self, points: Array, index: object = None) -> Distribution:
         """Make predictive distributions of confined points (n, m, d)."""
-        supports = tuple(shape.support for shape in self.shapes)
+        supports = self.supports
         if self.first.response.is_1d:
             return PredictiveDistribution.from_points(points[:, :, 0], self.first.response_names[0], index, supports[0])
         return JointDistribution(points, self.first.response_names, index, supports if any(supports) else None)
@@ -170,10 +176,23 @@ class PooledModel:
             climatology = replace(climatology, weight=climatology.weight / rest)
         return replace(self, weights=self.weights / rest, climatology=climatology, outside=())
 
-    def confined(self, points: Array) -> Array:
-        """Move points (n, m, d) of distributions to possible values, in place."""
-        for j, shape in enumerate(self.shapes):
-            if shape:
+    @property
+    def supports(self) -> tuple[Support | None, ...]:
+        """Support of each response."""
+        atoms = self.joint_atoms or (None,) * len(self.shapes)
+        both = zip(self.shapes, atoms, strict=True)
+        return tuple(shape.support if each is None else joint_support(shape.limits, each) for shape, each in both)
+
+    def confined(self, points: Array, probabilities: Sequence[Array | None] = ()) -> Array:
+        """Move points (n, m, d) of distributions to possible values, in place.
+
+        Those of several responses also to atoms, whose ``probabilities`` (n, k) belong to each response.
+        """
+        probabilities = probabilities or (None,) * len(self.shapes)
+        for j, (shape, support, found) in enumerate(zip(self.shapes, self.supports, probabilities, strict=True)):
+            if found is not None and support is not None:
+                points[:, :, j] = snapped(points[:, :, j], support, found)
+            elif shape:
                 # points of several responses belong together: they keep their order
                 move = shape.confined if self.first.response.is_1d else shape.moved
                 points[:, :, j] = move(points[:, :, j])
@@ -186,7 +205,8 @@ class PooledModel:
         Members from outside have no trajectories.
         """
         limited = self.first.response.is_1d and self.shapes[0].limits is not None
-        return limited or self.correction is not None or self.atoms is not None or bool(self.outside)
+        has_atoms = self.atoms is not None or any(self.joint_atoms)
+        return limited or self.correction is not None or has_atoms or bool(self.outside)
 
     def sample(self, X: Array, n_samples: int, key: int, first_row: int, threads: int, verbose: int) -> Array:
         """Draw samples (n_samples, n, d); each sample belongs to one member, the same for all rows.

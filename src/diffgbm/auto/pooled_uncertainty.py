@@ -11,6 +11,7 @@ from diffgbm.auto.effort import FOLDS
 from diffgbm.auto.pooled_model import PooledModel
 from diffgbm.distributions import PredictiveDistribution
 from diffgbm.distributions.uncertainty import Uncertainty
+from diffgbm.fitting.joint_atoms import probabilities_of
 from diffgbm.fitting.submodels import SubmodelPoints, Submodels, submodel_points, with_atoms
 
 POINTS = 377
@@ -40,9 +41,12 @@ def pooled_submodels(pool: PooledModel, X: Array, threads: int = 1) -> Submodels
         everywhere = np.tile(pool.climatology.points(parts[0].points[0].shape[1]), (len(X), 1, 1))
         parts.append(SubmodelPoints((everywhere,), np.mean([part.factor for part in parts], axis=0)))
     move = _correction(pool, X, threads)
-    moved = []
+    moved, found = [], probabilities_of(pool.joint_atoms, X)
     for part in parts:
-        points = tuple(pool.confined(move(pool.confined(values))) for values in part.points)
+        if any(pool.joint_atoms):  # several responses have no correction
+            points = tuple(pool.confined(values.copy(), found) for values in part.points)
+        else:
+            points = tuple(pool.confined(move(pool.confined(values))) for values in part.points)
         points = points if pool.atoms is None else with_atoms(points, pool.atoms, X)
         moved.append(SubmodelPoints(points, part.factor))
     return Submodels(tuple(moved), pool.shares)

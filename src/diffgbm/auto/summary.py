@@ -51,6 +51,10 @@ def summary(
     """
     names = model.first.response_names
     shapes = [f"Predictions are kept to {shape}." for shape in model.shapes if shape]
+    for name, each in zip(names, model.joint_atoms, strict=False):
+        if each is not None:
+            values = ", ".join(f"{value:g}" for value in each.values)
+            shapes += [f"A classifier predicts how often {name} is exactly {values}; the joint model says with what."]
     if model.atoms is not None:
         values = ", ".join(f"{value:g}" for value in model.atoms.values)
         shapes += [f"A classifier predicts how often {names[0]} is exactly {values}; candidates compete on other rows."]

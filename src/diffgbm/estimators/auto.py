@@ -460,7 +460,6 @@ class AutoDiffGBM(DistributionalRegressor):
         key, threads = sample_key(n_samples, seed, first_row), n_threads(self.n_jobs)
         if self.pool_.samples_distribution:
             distribution = self.pool_.distribution(matrix, _POINTS, threads=threads, verbose=self.verbose)
-            assert isinstance(distribution, PredictiveDistribution)
             return distribution.sample(n_samples, seed, first_row)
         values = self.pool_.sample(matrix, n_samples, key, first_row, threads, self.verbose)
         return self.pool_.first.response.squeeze(values)

@@ -69,7 +69,10 @@ def fit_model(
         return fit_table(params, table, support, warns=True)
     *_, seed = np.random.SeedSequence(params["seed"]).spawn(6)
     threads = n_threads(params["n_jobs"])
-    fits = joint_atom_fits(table, params["atoms"], params["support"], supports, seed_integer(seed), threads)
+    d = table.observed.shape[1]
+    each = zip(listed_supports(params["support"], d), supports or (None,) * d, table.observed.T, strict=True)
+    wanted = [wanted_atoms(params["atoms"], asked, found, column) for asked, found, column in each]
+    fits = joint_atom_fits(table, wanted, seed_integer(seed), threads)
     model, training = fit_table({**params, "atoms": None}, table, support, warns=True)
     if params["atoms"] is None:
         for j, name in enumerate(model.response_names):
@@ -90,24 +93,13 @@ def _with_supports(
 
 
 def joint_atom_fits(
-    table: TrainingTable,
-    atoms: Any,
-    support: Any,
-    supports: Sequence[Support | None],
-    seed: int,
-    threads: int,
-    seconds: float = np.inf,
+    table: TrainingTable, wanted: Sequence[Any], seed: int, threads: int, seconds: float = np.inf
 ) -> tuple[AtomFit | None, ...]:
-    """Fit the atoms of each of several responses that arguments ``atoms`` and ``support`` ask for, within a time."""
-    d = table.observed.shape[1]
-    each = listed_supports(support, d)
-    wanted = [wanted_atoms(atoms, each[j], supports[j] if supports else None, table.observed[:, j]) for j in range(d)]
+    """Fit the atoms that are ``wanted`` of each of several responses, within a time; empty if there are none."""
     asked = sum(one is not None for one in wanted)
     if not asked:
         return ()
-    return tuple(
-        fit_response_atoms(table, j, one, seed, threads, seconds / max(1, asked)) for j, one in enumerate(wanted)
-    )
+    return tuple(fit_response_atoms(table, j, one, seed, threads, seconds / asked) for j, one in enumerate(wanted))
 
 
 def check_folds(params: Mapping[str, Any], structure: Structure) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -111,7 +110,10 @@ def read_model(stored: Stored, reader: Reader) -> Part:
     supports = tuple(read_support({"support": each}) for each in stored.get("supports") or ())
     if supports and (response.is_1d or len(supports) != d):
         raise ValueError(f"there must be a support for each of {d} response(s)")
-    joint = _read_joint_atoms(stored, reader, supports, p)
+    joint = _read_joint_atoms(stored, reader, d, p)
+    for each, limits in zip(joint, supports, strict=bool(joint)):
+        if each is not None and (limits is None or not np.array_equal(limits.atoms, each.values)):
+            raise ValueError("the atoms of several responses must be those of their supports")
     parts = (features, response, fitted, recipe, bags, mix, engine, stored["n_jobs"], atoms, rows, support, supports)
     return Part(FittedModel(*parts, joint))
 
@@ -149,6 +151,7 @@ def write_pool(pool: PooledModel, writer: Writer) -> dict[str, Any]:
             for s in pool.shapes
         ],
         "atoms": _write_atoms(pool.atoms, writer),
+        **({"joint_atoms": [_write_atoms(each, writer) for each in pool.joint_atoms]} if pool.joint_atoms else {}),
         "climatology": None if pool.climatology is None else _write_climatology(pool.climatology, writer),
         "outside": [writer.put(member) for member in pool.outside],
         "points_of_a_bag": pool.points_of_a_bag,
@@ -180,7 +183,9 @@ def read_pool(stored: Stored, reader: Reader) -> Part:
         raise ValueError("atoms need one response")
     others = tuple(member.value for member in outside)
     correction, points = read_correction(stored, reader), _points_of_a_bag(stored)
-    return Part(PooledModel(tuple(members), weights, correction, shapes, atoms, climatology, others, points))
+    joint = _read_joint_atoms(stored, reader, first.n_responses, first.features.width)
+    parts = (tuple(members), weights, correction, shapes, atoms, climatology, others, points, joint)
+    return Part(PooledModel(*parts))
 
 
 def _points_of_a_bag(pool: Stored) -> int | None:
@@ -220,18 +225,12 @@ def _write_atoms(atoms: Atoms | None, writer: Writer) -> dict[str, Any] | None:
     }
 
 
-def _read_joint_atoms(
-    stored: Stored, reader: Reader, supports: Sequence[Support | None], n_columns: int
-) -> tuple[Atoms | None, ...]:
-    """Read the atoms of each of several responses; files without such atoms have none."""
+def _read_joint_atoms(stored: Stored, reader: Reader, count: int, n_columns: int) -> tuple[Atoms | None, ...]:
+    """Read the atoms of each of ``count`` responses; files without such atoms have none."""
     if not stored.get("joint_atoms"):
         return ()
-    each = list_of(stored, "joint_atoms", (dict, type(None)), len(supports))
-    found = tuple(_read_atoms({"atoms": one}, reader, n_columns) for one in each)
-    for atoms, support in zip(found, supports, strict=True):
-        if atoms is not None and (support is None or not np.array_equal(support.atoms, atoms.values)):
-            raise ValueError("the atoms of several responses must be those of their supports")
-    return found
+    each = list_of(stored, "joint_atoms", (dict, type(None)), count)
+    return tuple(_read_atoms({"atoms": one}, reader, n_columns) for one in each)
 
 
 def _read_atoms(model: Stored, reader: Reader, n_columns: int) -> Atoms | None:
