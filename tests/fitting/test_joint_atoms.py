@@ -114,3 +114,14 @@ def test_atoms_without_limits_and_out_of_bag():
     messages = [str(warning.message) for warning in caught]
     for name, value in (("claim", 0), ("level", 1)):
         assert any(f"{name} is exactly {value} in" in message for message in messages)
+
+
+def test_counts_of_several_responses_have_the_zeros_of_the_classifiers():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(size=(400, 2))
+    y = np.where(rng.uniform(size=(400, 2)) < 0.4, 0.0, 1.0 + rng.poisson(3.0 + 4.0 * X))
+    model = DiffGBM.flow(**{**TINY, "n_estimators": 20}, discrete=True, support=(0, None)).fit(X, y)
+    dist = model.predict_distribution(X[:60])
+    np.testing.assert_allclose(dist.pmf(np.zeros(2)).mean(axis=0), 0.4, atol=0.08)
+    for values in (dist.points, model.sample(X[:60], 50, seed=0)):
+        np.testing.assert_array_equal(values, np.abs(np.rint(values)))

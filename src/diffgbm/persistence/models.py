@@ -111,6 +111,8 @@ def read_model(stored: Stored, reader: Reader) -> Part:
     if supports and (response.is_1d or len(supports) != d):
         raise ValueError(f"there must be a support for each of {d} response(s)")
     joint = _read_joint_atoms(stored, reader, d, p)
+    if joint and not supports:
+        raise ValueError("the atoms of several responses need supports")
     for each, limits in zip(joint, supports, strict=bool(joint)):
         if each is not None and (limits is None or not np.array_equal(limits.atoms, each.values)):
             raise ValueError("the atoms of several responses must be those of their supports")
@@ -184,6 +186,8 @@ def read_pool(stored: Stored, reader: Reader) -> Part:
     others = tuple(member.value for member in outside)
     correction, points = read_correction(stored, reader), _points_of_a_bag(stored)
     joint = _read_joint_atoms(stored, reader, first.n_responses, first.features.width)
+    if joint and first.response.is_1d:
+        raise ValueError("joint atoms need several responses")
     parts = (tuple(members), weights, correction, shapes, atoms, climatology, others, points, joint)
     return Part(PooledModel(*parts))
 
