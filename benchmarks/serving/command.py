@@ -30,6 +30,8 @@ BEFORE = "839025e"
 SIZES = {1: 30, 100: 5, 10_000: 1}
 """Rows of a call, and calls in a round."""
 RECIPES = ("flow", "edm", "fast", "balanced")
+TRAINING_ROWS = 4000
+"""Rows that the models are fitted to."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +93,7 @@ def fitted_models(fitting: Process, folder: Path, args: argparse.Namespace) -> d
         paths[recipe] = folder / f"{recipe}.dgbm"
         if not paths[recipe].exists():
             print(f"serving: fitting {recipe}", file=sys.stderr, flush=True)
-            n_train = 300 if args.quick else 2000
+            n_train = 300 if args.quick else TRAINING_ROWS
             fitting.ask("fit", recipe=recipe, path=str(paths[recipe]), n_train=n_train, limits=limits)
     return paths
 
@@ -110,7 +112,7 @@ def compress(now: Process, paths: dict[str, Path], folder: Path) -> list[Record]
 
 def fitted_peers(args: argparse.Namespace) -> dict[str, Peer]:
     """Fit the packages that are installed."""
-    X, y, _ = table(300 if args.quick else 2000, 1)
+    X, y, _ = table(300 if args.quick else TRAINING_ROWS, 1)
     found = {}
     for name, (module, fit) in PEERS.items():
         if find_spec(module) is None:
@@ -174,7 +176,7 @@ def run(args: argparse.Namespace) -> None:
         records = compress(versions["now"], paths, folder)
         records += measure(versions, paths, fitted_peers(args), 1 if args.quick else args.rounds)
         records += first_calls(sources, {name: paths[name] for name in RECIPES})
-    facts = {"n_train": 300 if args.quick else 2000, "rounds": args.rounds, "before": args.before}
+    facts = {"n_train": 300 if args.quick else TRAINING_ROWS, "rounds": args.rounds, "before": args.before}
     text = page(records, facts)
     if not args.quick:
         (RESULTS / "serving.md").write_text(text, encoding="utf-8")

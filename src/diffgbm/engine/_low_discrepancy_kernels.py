@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from diffgbm._util.kernels import LANES, add_to_lanes, exchange_lanes, part
-from diffgbm.engine._sample_kernels import bucket_of, climb, drift
+from diffgbm.engine._sample_kernels import CROWDED, bucket_of, climb, drift
 
 
 @part
@@ -36,15 +36,20 @@ def look_up_lanes(
         buckets[p] = np.uint64(bucket_of(scale * states[p], lookup))
     flat = tables.reshape(-1)
     line, size = np.uint64(cell * tables.shape[2]), np.uint64(tables.shape[1] * tables.shape[2])
-    single = lookup.most <= 1
+    most = lookup.most
     for i in range(0, len(states), LANES):
         at = line
         for p in range(np.uint64(i), np.uint64(i + used)):
-            if single:
+            v = scale * states[p]
+            if most <= 1:
                 low = np.uint64(first[buckets[p]])
-                low += np.uint64(edges[low] < scale * states[p])
+                low += np.uint64(edges[low] < v)
+            elif most <= CROWDED:  # as many comparisons as there may be edges: no branch depends on the state
+                low = np.uint64(first[buckets[p]])
+                for _ in range(most):
+                    low += np.uint64(edges[low] < v)
             else:
-                low = climb(scale * states[p], buckets[p], lookup)
+                low = climb(v, buckets[p], lookup)
             out[p] = flat[at + low]
             at += size
 

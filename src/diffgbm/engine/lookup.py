@@ -11,6 +11,8 @@ from diffgbm._util.types import Array
 
 BUCKETS_PER_EDGE = 8
 MOST_BUCKETS = 1 << 16
+FINE_BUCKETS = 1 << 12
+"""Up to this many buckets, there are more of them until none holds two edges; their table stays in a near cache."""
 
 
 class Lookup(NamedTuple):
@@ -41,6 +43,15 @@ class Lookup(NamedTuple):
 def make_lookup(edges: Array) -> Lookup:
     """Lay buckets over ascending, distinct, finite edges."""
     n_buckets = int(min(MOST_BUCKETS, max(1, BUCKETS_PER_EDGE * len(edges))))
+    found = _lookup(edges, n_buckets)
+    while found.most > 1 and 2 * n_buckets <= FINE_BUCKETS:
+        n_buckets *= 2
+        finer = _lookup(edges, n_buckets)
+        found = finer if finer.most < found.most else found
+    return found
+
+
+def _lookup(edges: Array, n_buckets: int) -> Lookup:
     low = float(edges[0]) if len(edges) else 0.0
     with np.errstate(over="ignore"):
         width = float(edges[-1] - edges[0]) if len(edges) else 0.0
