@@ -67,12 +67,6 @@ def test_mistakes_are_reported_at_once(flow_model, framed):
         DaskDiffGBM.from_local(framed).predict_std(dd.from_pandas(named(toy(5)[0]).rename(columns={"a": "z"})))
 
 
-def test_atoms_are_refused_before_anything_is_computed():
-    X, y = toy(60)
-    with pytest.raises(ValueError, match=r"DaskDiffGBM does not fit atoms; got atoms=\[0.0\]. Use DiffGBM."):
-        DaskDiffGBM(atoms=[0.0]).fit(da.from_array(X, chunks=(20, 3)), da.from_array(y, chunks=20))
-
-
 def test_limits_and_counts(client):
     X, y = toy(240)
     counts = np.rint(3.0 * np.abs(y))

@@ -1,6 +1,6 @@
 """First-stage models of a table in partitions: put together as those of a table in memory, which is one partition."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,35 +16,10 @@ from diffgbm.first_stage.assembly import residual_moments
 from diffgbm.first_stage.cross_fitting import CrossFitted, combine
 from diffgbm.fitting.training import seed_integer
 from tests.conftest import toy
+from tests.dask.tables import InlineGroup
 
 N = 300
 SMALL = {"n_estimators": 8, "num_leaves": 6, "min_child_samples": 5}
-
-
-@dataclass
-class InlineGroup:
-    """A worker group of one worker that does everything at once, in this process; a future is its result."""
-
-    n_parts: int
-    workers = ("here",)
-
-    def per_part(self, function, *columns, **common):
-        return [function(*row, **common) for row in zip(*columns, strict=True)]
-
-    def per_worker(self, function, *columns, time_out, **common):
-        return [function(*map(list, columns), link=None, threads=1, is_first=True, **common)]
-
-    def split(self, futures, pick):
-        return [pick(futures[0], i) for i in range(self.n_parts)]
-
-    def at(self, address, function, *arguments):
-        return function(*arguments)
-
-    def results(self, futures):
-        return list(futures)
-
-    def wait(self, futures):
-        pass
 
 
 def partitioned(X, y, cuts, repeats=1, k=4, structure=INDEPENDENT):

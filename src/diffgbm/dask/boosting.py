@@ -6,7 +6,7 @@ the rows of one worker, which is wrong for a sorted table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,17 +65,45 @@ def cross_fit(
     targets: Sequence[Array],
     folds: Sequence[PartSplits],
     *,
+    repeats: int,
+    threads: int,
+    is_first: bool,
+    **training: Any,
+) -> WorkerCrossFit:
+    """Fit one booster for each repetition, fold and response, together with the other workers.
+
+    ``training`` are the other arguments of ``boost_folds``.
+    """
+    clean = [np.full((repeats, *target.shape), np.nan) for target in targets]
+    texts: list[list[str]] = [[] for _ in range(targets[0].shape[1])]
+
+    def receive(r: int, j: int, held_out: Sequence[Booleans], booster: lgb.Booster) -> None:
+        predict_fold(booster, parts, held_out, [c[r, :, j] for c in clean], threads)
+        if is_first:
+            texts[j].append(text_of(booster))
+
+    boost_folds(parts, targets, folds, receive, threads=threads, **training)
+    return WorkerCrossFit(texts, clean)
+
+
+def boost_folds(
+    parts: Sequence[Part],
+    targets: Sequence[Array],
+    folds: Sequence[PartSplits],
+    receive: Callable[[int, int, Sequence[Booleans], lgb.Booster], None],
+    *,
     sample: Sequence[Array],
     means: Array,
-    repeats: int,
     params: Mapping[str, Any],
     rounds: int,
     categorical: Sequence[int],
     link: Link | None,
     threads: int,
-    is_first: bool,
-) -> WorkerCrossFit:
-    """Fit one booster for each repetition, fold and response, together with the other workers.
+) -> None:
+    """Train one booster for each repetition, fold and response, together with the other workers.
+
+    ``receive`` gets the number of the repetition and of the response, which rows of each partition are held out, and
+    the booster.
 
     LightGBM needs rows on each worker. One that has none of a fold, which is usual if the table is sorted by time,
     gives a few of its rows hardly any weight, and as their label the mean of the fold, in ``means`` (folds, d).
@@ -83,10 +111,8 @@ def cross_fit(
     params = _for_datasets(params, threads)
     bins = _bins(sample, params, categorical)
     y = np.concatenate(targets)
-    weights = None if parts[0].weights is None else np.concatenate([p.weights for p in parts if p.weights is not None])
+    weights = weights_of(parts)
     data = _binned([part.X for part in parts], params, categorical, bins)
-    clean = [np.full((repeats, *target.shape), np.nan) for target in targets]
-    texts: list[list[str]] = [[] for _ in range(y.shape[1])]
     with linked(link) as network:
         masks = zip(*(split.masks(part) for split, part in zip(folds, parts, strict=True)), strict=True)
         for fold, of_parts in enumerate(masks):
@@ -100,11 +126,12 @@ def cross_fit(
                 rows.set_weight(
                     np.full(len(train), IDLE_WEIGHT) if idle else None if weights is None else weights[train]
                 )
-                booster = lgb.train({**network, **params}, rows, rounds)
-                _predict_fold(booster, parts, held_out, [c[r, :, j] for c in clean], threads)
-                if is_first:
-                    texts[j].append(text_of(booster))
-    return WorkerCrossFit(texts, clean)
+                receive(r, j, held_out, lgb.train({**network, **params}, rows, rounds))
+
+
+def weights_of(parts: Sequence[Part]) -> Array | None:
+    """Return the weights of the rows of several partitions, if they have any."""
+    return None if parts[0].weights is None else np.concatenate([p.weights for p in parts if p.weights is not None])
 
 
 def fold_sums(part: Part, targets: Array, splits: PartSplits) -> Array:
@@ -116,13 +143,21 @@ def fold_sums(part: Part, targets: Array, splits: PartSplits) -> Array:
     return np.array(sums)
 
 
-def _predict_fold(
-    booster: lgb.Booster, parts: Sequence[Part], out: Sequence[Booleans], clean: Sequence[Array], threads: int
+def predict_fold(
+    booster: lgb.Booster,
+    parts: Sequence[Part],
+    out: Sequence[Booleans],
+    clean: Sequence[Array],
+    threads: int,
+    rounds: int | None = None,
 ) -> None:
-    """Write a booster's predictions of the rows that it has not seen into ``clean`` (n,) of each partition."""
+    """Write a booster's predictions of the rows that it has not seen into ``clean`` (n,) of each partition.
+
+    They are those after so many ``rounds``, or of all.
+    """
     for part, mask, values in zip(parts, out, clean, strict=True):
         if mask.any():
-            values[mask] = booster.predict(part.X[mask], num_threads=threads)
+            values[mask] = booster.predict(part.X[mask], num_iteration=rounds, num_threads=threads)
 
 
 def noise_table(part: Part, stage_values: FirstStageValues, categorical: Sequence[int]) -> NoiseTable:

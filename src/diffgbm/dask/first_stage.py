@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from diffgbm.first_stage import Plan
 from diffgbm.first_stage.cross_fitting import CrossFitted, FirstStage, combine, with_values
 from diffgbm.first_stage.lightgbm_mean import BoosterAverage, LightGBMMean, first_stage_params
 from diffgbm.fitting.training import seed_integer
+
+Model = TypeVar("Model")
 
 SAMPLE = 1_000_000
 """Residuals that quantiles are estimated from."""
@@ -108,30 +110,44 @@ class PartitionedTable:
     def cross_fit(self, stage: FirstStage, targets: Sequence[Future]) -> CrossFitted:
         """Fit the boosters of all folds to ``targets`` (n, d), on all workers together."""
         assert isinstance(stage, LightGBMMean)
-        keys = tuple(int(key) for key in self.seed.generate_state(1 + self.repeats, np.uint64))
-        params, rounds, _ = first_stage_params(stage.params, int(keys[0] >> 33), 1)
+        params, rounds, _ = first_stage_params(stage.params, self.lightgbm_seed, 1)
+        fitted = self.on_folds(cross_fit, targets, params=params, rounds=rounds, repeats=self.repeats)
+        average, gained = combine(self, self.worker_group.split(fitted, _clean))
+        (texts,) = self.gather([self.worker_group.at(self.worker_group.workers[0], _texts, fitted[0])])
+        models = BoosterAverage(tuple(tuple(map(StoredBooster, self.predicting(each))) for each in texts))
+        return CrossFitted(models, average, gained)
+
+    def on_folds(self, function: Callable[..., Any], targets: Sequence[Future], **options: Any) -> list[Future]:
+        """Call a function that trains on the folds of ``targets`` (n, d) on all workers together; wait for them."""
+        folds = self._folds(self._keys[1:], targets)
         numbers = range(len(self.parts))
-        folds = self._folds(keys[1:], targets)
         fitted = self.worker_group.per_worker(
-            cross_fit,
+            function,
             self.parts,
             targets,
             folds,
             sample=self.apply(sampled_part, self.parts, self.shares(BIN_ROWS), numbers, seed=self.seed),
             means=self._means(targets, folds),
-            repeats=self.repeats,
-            params=params,
-            rounds=rounds,
             categorical=self.categorical,
             time_out=self.time_out,
+            **options,
         )
         self.worker_group.wait(fitted)
-        average, gained = combine(self, self.worker_group.split(fitted, _clean))
-        (texts,) = self.gather([self.worker_group.at(self.worker_group.workers[0], _texts, fitted[0])])
-        # by time the last model learned from all rows, and predicts new ones
-        texts = [each[-1:] for each in texts] if self.is_ordered else texts
-        models = BoosterAverage(tuple(tuple(map(StoredBooster, each)) for each in texts))
-        return CrossFitted(models, average, gained)
+        return fitted
+
+    @property
+    def _keys(self) -> tuple[int, ...]:
+        """Random numbers: one for LightGBM, and one for each division into folds."""
+        return tuple(int(key) for key in self.seed.generate_state(1 + self.repeats, np.uint64))
+
+    @property
+    def lightgbm_seed(self) -> int:
+        """Seed of LightGBM."""
+        return self._keys[0] >> 33
+
+    def predicting(self, models: Sequence[Model]) -> Sequence[Model]:
+        """Return the models that predict new rows: all, or by time the last one, which learned from all rows."""
+        return models[-1:] if self.is_ordered else models
 
     @property
     def is_ordered(self) -> bool:

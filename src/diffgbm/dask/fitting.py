@@ -12,10 +12,11 @@ from diffgbm._util.dask_client import the_client, workers_of
 from diffgbm._util.errors import kept_warnings, known, warn
 from diffgbm._util.optional import need
 from diffgbm._util.types import Array, Booleans, Integers
+from diffgbm.dask.atoms import continuous_table, find_piles, fit_piles, relative_error
 from diffgbm.dask.boosting import held_out_rows, noise_table, noisy_part, sampled_noisy, train_noise
 from diffgbm.dask.first_stage import PartitionedTable, check_plan
-from diffgbm.dask.groups import GROUPS_PER_PART, check_count_of_groups, split_off
-from diffgbm.dask.limits import check_limits, limit_counts, limits_of
+from diffgbm.dask.groups import GROUPS_PER_PART, check_count_of_groups, counted, split_off
+from diffgbm.dask.limits import ResponseFacts, asks_for_limits
 from diffgbm.dask.network import LEARNERS, TIME_OUT
 from diffgbm.dask.part_splits import HashedHoldout, PartSplits, given_splits
 from diffgbm.dask.partitions import aligned, check_collection, pieces
@@ -25,13 +26,12 @@ from diffgbm.dask.times import ranks, structure_of, time_parts
 from diffgbm.dask.worker_group import Future, WorkerGroup
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.level_statistics import most_levels
-from diffgbm.data.response import ResponseTable
 from diffgbm.data.splits import bag_splits
 from diffgbm.data.structure import INDEPENDENT, Structure
 from diffgbm.diffusion.recipe import Recipe, resolve
 from diffgbm.engine.stored import StoredBooster
 from diffgbm.estimators.diffgbm import DiffGBM
-from diffgbm.first_stage import FirstStageValues, Plan, fit_first_stage, plan_first_stage
+from diffgbm.first_stage import FirstStageValues, FittedFirstStage, Plan, fit_first_stage, plan_first_stage
 from diffgbm.first_stage.cross_fitting import with_values
 from diffgbm.fitting.constraints import check_constraints
 from diffgbm.fitting.model import FittedModel
@@ -45,6 +45,7 @@ from diffgbm.fitting.training import (
     lightgbm_params,
     repeats_of,
     seed_integer,
+    with_supports,
 )
 
 VALIDATION_LIMIT = 100_000
@@ -75,28 +76,21 @@ def fit_on_cluster(
     )
     resolve(params)
     check_arguments(params)
-    if params["atoms"] is not None:
-        raise ValueError(f"{owner} does not fit atoms; got atoms={params['atoms']!r}. Use DiffGBM.")
-    ends = check_limits(params["support"], params["discrete"], owner)
     if params["monotone"]:
         raise ValueError(f"{owner} has no monotone; got {params['monotone']!r}. Use DiffGBM.")
     client = the_client(client)
     threads = workers_of(client, workers)
     delayed = need("dask").delayed
     labels, times = ([None] * len(columns[0]) if column is None else column for column in (labels, times))
+    asked = (params["support"],) if asks_for_limits(params) else None
     read = [
-        delayed(facts_of)(*row, i, cat_idx, owner, labels[i], times[i])
+        delayed(facts_of)(*row, i, cat_idx, owner, labels[i], times[i], asked)
         for i, row in enumerate(zip(*columns, strict=True))
     ]
     # nothing is kept on the workers yet, so that Dask itself recovers from a lost worker
     facts = client.gather(client.compute(read, workers=list(threads), allow_other_workers=True))
     features, response = whole_table(facts, owner)
     features = features if group_column is None else replace(features, ignored=(group_column,))
-    limits = None
-    if ends is not None:
-        counts = [delayed(limit_counts)(part, ends) for part, f in zip(columns[1], facts, strict=True) if f.n_rows]
-        found = client.gather(client.compute(counts, workers=list(threads), allow_other_workers=True))
-        limits = limits_of(found, ends, params["discrete"], owner)
     check_constraints(params, features.n_features, features.categorical)
     filled = [i for i, f in enumerate(facts) if f.counted]
     if len(filled) == 1:
@@ -105,6 +99,7 @@ def fit_on_cluster(
         # how the one partition was read, which is not how one of several is: constant parts of dates are left out
         ignored = () if group_column is None else (group_column,)
         return replace(model, features=replace(model.features, ignored=ignored))
+    responses = ResponseFacts.of(response, [f.columns for f in facts if f.columns], params)
     _check_levels(features, sum(f.counted for f in facts), owner)
     plan = plan_first_stage(params["residualize"], params["first_stage_features"], params["extra_residualizer_params"])
     _check_options(params, plan, owner)
@@ -112,18 +107,12 @@ def fit_on_cluster(
     worker_group = WorkerGroup.of(client, [facts[i].counted for i in filled], threads)
     starts = np.cumsum([0, *(f.n_rows for f in facts)])
     for at, i in zip(worker_group.assigned, filled, strict=True):
-        part = delayed(encode)(
-            *(c[i] for c in columns), i, int(starts[i]), features, response, owner, labels[i], times[i]
-        )
+        row = (*(c[i] for c in columns), i, int(starts[i]), features, response, owner, labels[i], times[i])
+        part = delayed(encode)(*row, with_observed=asked is not None)
         # a preference only: the user's own tasks must not be bound to a worker that may die
         worker_group.made.append(client.compute(part, workers=[at], allow_other_workers=True))
-    counted = [facts[i].counted for i in filled]
-    model = _fit_together(params, worker_group, counted, features, response, plan, structure, n_groups)
-    if limits is None:
-        return model
-    if response.is_1d:
-        return replace(model, support=limits)
-    return replace(model, supports=(limits,) * model.n_responses)
+    rows = [facts[i].counted for i in filled]
+    return _fit_together(params, worker_group, rows, features, responses, plan, structure, n_groups, owner)
 
 
 def _fit_together(
@@ -131,13 +120,15 @@ def _fit_together(
     worker_group: WorkerGroup,
     rows: list[int],
     features: FeatureTable,
-    response: ResponseTable,
+    responses: ResponseFacts,
     plan: Plan,
     structure: Structure,
     n_groups: int | None,
+    owner: str,
 ) -> FittedModel:
     """Train on the partitions that the worker group has been asked to encode, of ``rows`` rows each."""
-    seeds = np.random.SeedSequence(params["seed"]).spawn(5)
+    *seeds, atom_seed = np.random.SeedSequence(params["seed"]).spawn(6)
+    response = responses.table
     table = PartitionedTable(
         worker_group,
         list(worker_group.made),
@@ -154,17 +145,50 @@ def _fit_together(
         worker_group.wait(table.parts)
         if n_groups is None and structure.labels is None:  # groups decide which rows belong together
             table = _with_keys(table, params["repeats"], features.n_features)
-        first_stage, stage_values = fit_first_stage(table, plan)
+        found, supports = find_piles(table, responses, params)
+        atoms = fit_piles(table, found, atom_seed)
+        beside = atoms[0] if response.is_1d else None
+        if beside is not None:
+            table, response = continuous_table(table, beside.values, response)
+            worker_group.keep_only()
+            n_groups = _groups_left(table, n_groups, params, owner)
+        first_stage, stage_values = _fitted_first_stage(table, plan, beside is not None)
         noise_tables = table.apply(noise_table, table.parts, stage_values, categorical=features.categorical)
         splits = _stopping_splits(table, stage_values, params, seeds[1], n_groups)
         # a release may overtake the tasks that need what is released
-        worker_group.wait(noise_tables)
-        worker_group.keep_only(table.parts, noise_tables)
+        table.worker_group.wait(noise_tables)
+        table.worker_group.keep_only(table.parts, noise_tables)
         recipe, boosters = _noise_model(table, noise_tables, params, seeds[2:], splits)
     finally:
-        worker_group.keep_only()
+        for group in (worker_group, table.worker_group):
+            group.keep_only()
     mix, engine, n_jobs = params["bag_mix"], params["engine"], params["n_jobs"]
-    return FittedModel(features, response, first_stage, recipe, (boosters,), mix, engine, n_jobs)
+    model = FittedModel(features, response, first_stage, recipe, (boosters,), mix, engine, n_jobs)
+    if response.is_1d:
+        return replace(model, atoms=atoms[0], support=responses.supports[0])
+    return with_supports(model, tuple(supports) if any(supports) else (), atoms)
+
+
+def _fitted_first_stage(
+    table: PartitionedTable, plan: Plan, beside_atoms: bool
+) -> tuple[FittedFirstStage | None, list[Future]]:
+    """Fit the first stage; beside atoms a mean worse than none is left out, as in memory."""
+    first_stage, stage_values = fit_first_stage(table, plan)
+    subtracted = first_stage is not None and first_stage.location is not None
+    if beside_atoms and subtracted and relative_error(table, stage_values) >= 1.0:
+        return fit_first_stage(table, replace(plan, subtracted=None, scaled=None))
+    return first_stage, stage_values
+
+
+def _groups_left(table: PartitionedTable, n_groups: int | None, params: Mapping[str, Any], owner: str) -> int | None:
+    """Return how many of the groups have rows that are no atoms; raise if a hash may leave a fold without any."""
+    if n_groups is None:
+        return None
+    keys = table.gather(table.apply(_counted_keys, table.parts))
+    try:
+        return check_count_of_groups(keys, params, owner)
+    except ValueError as error:
+        raise ValueError(f"Of rows whose response is no atom, {error}") from None
 
 
 def _with_keys(table: PartitionedTable, repeats: str, n_columns: int) -> PartitionedTable:
@@ -182,6 +206,10 @@ def _with_keys(table: PartitionedTable, repeats: str, n_columns: int) -> Partiti
         return replace(table, parts=parts)
     keys = np.concatenate(table.gather(table.apply(_split_keys, parts)))
     return replace(table, parts=parts, structure=structure_of(table.structure.order, keys))
+
+
+def _counted_keys(part: Part) -> Integers:
+    return counted(part.split_keys)
 
 
 def _split_keys(part: Part) -> Integers:

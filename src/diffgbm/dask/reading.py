@@ -12,6 +12,7 @@ import numpy as np
 
 from diffgbm._util.types import Array, Booleans, Integers
 from diffgbm.dask.groups import counted, group_keys
+from diffgbm.dask.limits import ColumnFacts, column_facts
 from diffgbm.dask.times import Times, as_numbers, time_values
 from diffgbm.data.dates import PARTS, Dates
 from diffgbm.data.features import FeatureTable
@@ -39,6 +40,8 @@ class Facts:
         each row.
     times : ndarray or None
         Times of rows of positive weight, if there are any.
+    columns : tuple of ColumnFacts
+        What limits and atoms are decided by, for each response; empty if none are asked for.
     """
 
     n_rows: int
@@ -49,6 +52,7 @@ class Facts:
     summary: ResponseSummary | None = None
     groups: Integers | None = None
     times: Times | None = None
+    columns: tuple[ColumnFacts, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,8 @@ class Part:
         What splits hash, if not the positions: rows of the same key stay together.
     times : ndarray of shape (n,) or None
         Times of the rows as numbers, which tell repeated rows apart.
+    observed : ndarray of shape (n, d) or None
+        Responses as the user gave them, to the last bit, if atoms may be among them.
     """
 
     X: Array
@@ -77,6 +83,7 @@ class Part:
     positions: Integers
     keys: Integers | None = None
     times: Array | None = None
+    observed: Array | None = None
 
     @property
     def split_keys(self) -> Integers:
@@ -93,8 +100,9 @@ def facts_of(
     owner: str,
     groups: Any = None,
     times: Any = None,
+    asked: tuple[Any] | None = None,
 ) -> Facts:
-    """Return the facts of partition ``number``."""
+    """Return the facts of partition ``number``, those of limits and atoms if ``asked`` holds the ``support``."""
     for name, values in (("groups", groups), ("time", times)):
         if values is not None and len(values) != len(X):
             raise ValueError(
@@ -113,11 +121,11 @@ def facts_of(
         keys = None if groups is None else group_keys(groups)[kept]
         keys = counted(keys) if times is None and keys is not None else keys
         when = None if times is None else time_values(times)[kept]
-    matrix = values.reshape(len(values), -1)[kept]
-    if len(matrix) == 0:
-        return Facts(len(X), 0, features, names, values.ndim == 1, groups=keys, times=when)
-    summary = ResponseSummary.of(matrix, w)
-    return Facts(len(X), len(matrix), features, names, values.ndim == 1, summary, keys, when)
+    given = values.reshape(len(values), -1)
+    columns = () if asked is None else column_facts(given, kept, *asked)
+    matrix = given[kept]
+    summary = ResponseSummary.of(matrix, w) if len(matrix) else None
+    return Facts(len(X), len(matrix), features, names, values.ndim == 1, summary, keys, when, columns)
 
 
 def encode(
@@ -131,6 +139,7 @@ def encode(
     owner: str,
     groups: Any = None,
     times: Any = None,
+    with_observed: bool = False,
 ) -> Part:
     """Encode a partition that begins at ``first_row`` of the table."""
     with _in_partition(number):
@@ -141,7 +150,9 @@ def encode(
         when = None if times is None else as_numbers(time_values(times)[kept])
     if times is not None and w is None:
         w = np.ones(len(matrix))  # a worker without rows of a window trains on rows of hardly any weight
-    return Part(matrix[kept], response.standardise(values)[kept], w, first_row + np.arange(len(X))[kept], keys, when)
+    observed = values[kept] if with_observed else None
+    positions = first_row + np.arange(len(X))[kept]
+    return Part(matrix[kept], response.standardise(values)[kept], w, positions, keys, when, observed)
 
 
 def whole_table(facts: Sequence[Facts], owner: str) -> tuple[FeatureTable, ResponseTable]:

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 from urllib.parse import urlparse
 
@@ -88,6 +88,11 @@ class WorkerGroup:
         assigned = tuple(addresses[i] for i in assign(rows, len(addresses)))
         present = _present(client)
         return cls(client, assigned, threads, {address: present.get(address, "") for address in assigned})
+
+    def regrouped(self, rows: Sequence[int]) -> WorkerGroup:
+        """Assign other partitions, of ``rows`` rows each, to the same workers; one that was lost before is lost."""
+        other = WorkerGroup.of(self.client, rows, self.threads)
+        return replace(other, born={at: self.born.get(at, born) for at, born in other.born.items()})
 
     @property
     def workers(self) -> list[str]:

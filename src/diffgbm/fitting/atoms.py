@@ -23,7 +23,7 @@ import lightgbm as lgb
 import numpy as np
 from scipy.special import ndtr
 
-from diffgbm._util.types import Array, Rows
+from diffgbm._util.types import Array, Integers, Rows
 from diffgbm.data.blocks import map_rows
 from diffgbm.data.splits import Split
 from diffgbm.distributions import PredictiveDistribution
@@ -154,12 +154,19 @@ def atom_values(y: Array, atoms: str | Sequence[float]) -> Array:
     """
     if not isinstance(atoms, str):
         return np.intersect1d(np.asarray(atoms, dtype=np.float64), y)
-    values, counts = np.unique(y, return_counts=True)
-    many = counts >= max(2.0, MIN_SHARE * len(y))
-    many[[0, -1]] |= counts[[0, -1]] >= max(END_ROWS, END_SHARE * len(y))
-    found = values[many]
-    rest = np.sum(~np.isin(y, found))
-    return found if rest >= max(MIN_REST, MIN_SHARE * len(y)) else found[:0]
+    return piles(*np.unique(y, return_counts=True), len(y))
+
+
+def piles(values: Array, counts: Integers, n_rows: int) -> Array:
+    """Return which of the increasing ``values`` (m,), that occur ``counts`` (m,) times in ``n_rows`` rows, are atoms.
+
+    The first and the last are the smallest and the largest response; values of a share below ``MIN_SHARE`` between
+    them may be left out.
+    """
+    many = counts >= max(2.0, MIN_SHARE * n_rows)
+    many[[0, -1]] |= counts[[0, -1]] >= max(END_ROWS, END_SHARE * n_rows)
+    rest = n_rows - counts[many].sum()
+    return values[many] if rest >= max(MIN_REST, MIN_SHARE * n_rows) else values[:0]
 
 
 def fit_atoms(task: Task, y: Array, values: Array, seconds: float = np.inf) -> AtomFit:
@@ -169,9 +176,26 @@ def fit_atoms(task: Task, y: Array, values: Array, seconds: float = np.inf) -> A
     base = np.average(hits, axis=0, weights=task.weights)
     columns = zip(hits.T, out_of_fold.T, base.tolist(), strict=True)
     trust = np.array([_trust(hit, predicted, rate, task.weights) for hit, predicted, rate in columns])
-    low, high = (end if end in values else limit for end, limit in ((y.min(), -np.inf), (y.max(), np.inf)))
-    atoms = Atoms(values, predictor, base, trust, float(low), float(high))
+    atoms = Atoms(values, predictor, base, trust, *atom_limits(values, y.min(), y.max()))
     return AtomFit(atoms, atoms.shrunk(out_of_fold), np.flatnonzero(~hits.any(axis=1)))
+
+
+def atom_limits(values: Array, lowest: float, highest: float) -> tuple[float, float]:
+    """Return the limits of the continuous part: the smallest and the largest response if they are atoms."""
+    low, high = (end if end in values else limit for end, limit in ((lowest, -np.inf), (highest, np.inf)))
+    return float(low), float(high)
+
+
+def classifier_params(n_rows: int, seed: int, threads: int) -> dict[str, Any]:
+    """Return LightGBM's parameters of a classifier of ``n_rows`` rows."""
+    leaves = int(np.clip(n_rows // ROWS_PER_LEAF, LEAST_LEAVES, MOST_LEAVES))
+    return {**regression_params(seed, threads), **CLASSIFIER, "num_leaves": leaves}
+
+
+def tried_rounds(boosters: Sequence[lgb.Booster]) -> tuple[int, ...]:
+    """Return the numbers of rounds that are compared: ``ROUNDS``, as far as the boosters of all folds reach."""
+    reached = min(booster.num_trees() for booster in boosters)
+    return (*(rounds for rounds in ROUNDS if rounds < reached), reached)
 
 
 def _classified(task: Task, seconds: float) -> tuple[Predictor, Array]:
@@ -179,21 +203,16 @@ def _classified(task: Task, seconds: float) -> tuple[Predictor, Array]:
 
     All folds of a column have as many rounds: those of least out-of-fold log loss. Each fit has its share of the time.
     """
-    leaves = int(np.clip(task.n_rows // ROWS_PER_LEAF, LEAST_LEAVES, MOST_LEAVES))
-    params = {**regression_params(task.seed, task.n_jobs), **CLASSIFIER, "num_leaves": leaves}
+    params = classifier_params(task.n_rows, task.seed, task.n_jobs)
     data, (folds,) = binned(task, params), task.folds
     models, out_of_fold = [], np.full_like(task.y, np.nan)
     for j in range(task.n_responses):
         share = seconds / (len(folds) * task.n_responses)
         boosters = [_boosted(params, subset(task, data, train, j), share) for train, _ in folds]
-        reached = min(booster.num_trees() for booster in boosters)
-        predicted = {
-            rounds: _held_out(task, folds, boosters, rounds)
-            for rounds in (*(rounds for rounds in ROUNDS if rounds < reached), reached)
-        }
+        predicted = {rounds: _held_out(task, folds, boosters, rounds) for rounds in tried_rounds(boosters)}
         best = min(predicted, key=lambda rounds: log_loss(task.y[:, j], predicted[rounds], task.weights))
         out_of_fold[:, j] = predicted[best]
-        models.append(tuple(_first_rounds(booster, best) for booster in task.predicting(boosters)))
+        models.append(tuple(first_rounds(booster, best) for booster in task.predicting(boosters)))
     return BoosterAverage(tuple(models)), out_of_fold
 
 
@@ -219,7 +238,8 @@ def _held_out(task: Task, folds: Sequence[Split], boosters: Sequence[lgb.Booster
     return out
 
 
-def _first_rounds(booster: lgb.Booster, rounds: int) -> lgb.Booster:
+def first_rounds(booster: lgb.Booster, rounds: int) -> lgb.Booster:
+    """Return a booster of the first rounds alone."""
     return lgb.Booster(model_str=booster.model_to_string(num_iteration=rounds))
 
 

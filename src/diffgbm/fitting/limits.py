@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -137,12 +138,18 @@ def find_support(support: Any, discrete: bool, y: Array, labels: Any) -> Support
         raise ValueError(
             f"discrete=True needs responses that are whole numbers; {len(rows):,} of {len(y):,} are not: {shown}."
         )
+    return support_by(support, discrete, float(y.min()), lambda: are_counts(y))
+
+
+def support_by(support: Any, discrete: bool, lowest: float, counts: Callable[[], bool]) -> Support | None:
+    """Do the same for responses that were checked; ``counts`` says whether they are counts."""
+    ends = check_support(support)
     if support is None and not discrete:
         return None
     found = Support(*(ends or (-np.inf, np.inf)), integers=bool(discrete))
     if support is not None and ends is None:
-        low = 0.0 if y.min() >= 0.0 else -np.inf
-        found = replace(found, low=low, integers=bool(discrete) or are_counts(y))
+        low = 0.0 if lowest >= 0.0 else -np.inf
+        found = replace(found, low=low, integers=bool(discrete) or counts())
     return found if found.is_limited or found.integers else None
 
 
@@ -158,7 +165,11 @@ def wanted_atoms(atoms: Any, support: Any, found: Support | None, y: Array) -> A
     """
     if atoms is not None or found is None:
         return atoms
-    values = atom_values(y, "auto")
+    return piles_beside(support, found, atom_values(y, "auto")).tolist() or None
+
+
+def piles_beside(support: Any, found: Support, values: Array) -> Array:
+    """Return which of the piles at ``values`` (k,) are atoms beside ``support``: those at the limits, or all."""
     if support is None or found.integers or not isinstance(support, str):
-        values = np.intersect1d(values, [found.low, found.high])
-    return values.tolist() or None
+        return np.intersect1d(values, [found.low, found.high])
+    return values

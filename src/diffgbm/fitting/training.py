@@ -29,7 +29,7 @@ from diffgbm.first_stage import (
 )
 from diffgbm.first_stage.cross_fitting import with_values
 from diffgbm.first_stage.lightgbm_mean import regression_params
-from diffgbm.fitting.atoms import AtomFit, atom_values, fit_atoms
+from diffgbm.fitting.atoms import AtomFit, Atoms, atom_values, fit_atoms
 from diffgbm.fitting.bags import ORDERED, Bag, Tick, train_bag
 from diffgbm.fitting.constraints import check_constraints, check_monotone, with_monotone
 from diffgbm.fitting.fit_progress import FitProgress
@@ -78,18 +78,19 @@ def fit_model(
         for j, name in enumerate(model.response_names):
             if not (supports and supports[j]):
                 warn_of_pile(table.observed[:, j], name)
-    return _with_supports(model, supports, fits), replace(training, joint_fits=fits)
+    atoms = [None if fit is None else fit.atoms for fit in fits]
+    return with_supports(model, supports, atoms), replace(training, joint_fits=fits)
 
 
-def _with_supports(
-    model: FittedModel, supports: tuple[Support | None, ...], fits: Sequence[AtomFit | None]
+def with_supports(
+    model: FittedModel, supports: tuple[Support | None, ...], atoms: Sequence[Atoms | None]
 ) -> FittedModel:
     """Add the limits of several responses, and the atoms that they have."""
-    if not any(fits):
+    if not any(atoms):
         return replace(model, supports=supports) if supports else model
-    both = zip(supports or (None,) * len(fits), fits, strict=True)
-    supports = tuple(one if fit is None else joint_support(one, fit.atoms) for one, fit in both)
-    return replace(model, supports=supports, joint_atoms=tuple(None if fit is None else fit.atoms for fit in fits))
+    both = zip(supports or (None,) * len(atoms), atoms, strict=True)
+    supports = tuple(one if found is None else joint_support(one, found) for one, found in both)
+    return replace(model, supports=supports, joint_atoms=tuple(atoms))
 
 
 def joint_atom_fits(
