@@ -91,12 +91,14 @@ def test_scores_are_those_of_the_points(normal):
 
 
 def test_samples_are_joint(normal):
-    drawn = normal.sample(5000, seed=3)
-    assert drawn.shape == (5000, 2, 2)
-    np.testing.assert_array_equal(drawn, normal.sample(5000, seed=3))
+    drawn = normal.sample(20_000, seed=3)
+    assert drawn.shape == (20_000, 2, 2)
+    np.testing.assert_array_equal(drawn, normal.sample(20_000, seed=3))
     for i in range(2):
         np.testing.assert_allclose(np.cov(drawn[:, i].T), COVARIANCE[i], atol=0.25)
         assert np.isin(drawn[:, i, 0], normal.points[i, :, 0]).all()
+    assert abs(np.corrcoef(drawn[:, 0, 0], drawn[:, 1, 0])[0, 1]) < 0.05  # rows are independent
+    np.testing.assert_array_equal(normal[1:].sample(7, seed=3, first_row=1), drawn[:7, 1:])
 
 
 def test_rows(normal):

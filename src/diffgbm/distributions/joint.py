@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtr
 
 from diffgbm._util.errors import check_count, known
 from diffgbm._util.optional import need
@@ -18,6 +19,7 @@ from diffgbm.distributions.joint_scores import energy_score, variogram_score
 from diffgbm.distributions.samples import Samples
 from diffgbm.distributions.scalar import PredictiveDistribution
 from diffgbm.distributions.support import Support
+from diffgbm.engine import normals
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,14 +257,16 @@ class JointDistribution:
         return result.mean(axis=1)
 
     def sample(self, n_samples: int, seed: int | None = None, first_row: int = 0) -> Array:
-        """Draw joint samples (n_samples, n, d) from the points.
+        """Draw joint samples (n_samples, n, d) from the points; row ``i`` depends on ``(seed, first_row + i)`` alone.
 
-        All rows use the same positions among their points, so ``first_row`` changes nothing.
+        Rows are independent of each other, so that sums over rows are no wider than they are.
         """
         check_count("n_samples", n_samples, 1)
-        rng = np.random.default_rng(np.random.SeedSequence(seed))
-        chosen = rng.integers(self.points.shape[1], size=n_samples)
-        return self.points[:, chosen].swapaxes(0, 1)
+        key = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+        rows, n_points = np.arange(len(self)), self.points.shape[1]
+        uniform = ndtr(normals(key, first_row + rows, np.arange(n_samples), 0, 1)[:, :, 0])
+        chosen = np.minimum((uniform * n_points).astype(np.intp), n_points - 1)
+        return self.points[rows[:, None], chosen].swapaxes(0, 1)
 
     def to_frame(self, quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)) -> Any:
         """Summarise the marginals in a pandas frame whose first column level is the response."""
