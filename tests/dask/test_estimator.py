@@ -96,6 +96,7 @@ def test_with_time_no_model_has_seen_the_day_that_it_predicts(client):
     with_time = DaskDiffGBM.flow(**settings).fit(lazy, response, time="day")
     assert with_time.feature_names_in_.tolist() == ["mark", "x", "day"]
     without = DaskDiffGBM.flow(**settings).fit(lazy, response)
+    assert (with_time.division_[:25], without.division_) == ("Rows are divided by time:", "")
     # each day has an effect that only its own rows tell
     widths = [model.to_local().predict_std(X).mean() for model in (with_time, without)]
     assert widths[0] > 1.2 * widths[1]
@@ -112,6 +113,10 @@ def test_one_partition_with_time_and_groups_is_the_local_fit(client):
     model = DaskDiffGBM.flow(**SMALL).fit(lazy, response, groups="who", time="day")
     local = DiffGBM.flow(**SMALL).fit(X, y, groups="who", time="day")
     np.testing.assert_array_equal(model.to_local().sample(X, 3, seed=0), local.sample(X, 3, seed=0))
+    said = model.to_local().division_
+    assert said.startswith("No split divides a group")
+    assert "Rows are divided by time" in said
+    assert DaskDiffGBM.from_local(local).division_ == local.division_
 
 
 def test_mistakes_in_time_are_named(client):
@@ -140,6 +145,7 @@ def test_groups_stay_whole_in_all_partitions(client):
     settings = {**SMALL, "extra_residualizer_params": {"n_estimators": 60, "min_child_samples": 3}}
     with_groups = DaskDiffGBM.flow(**settings).fit(lazy, response, groups="who")
     assert with_groups.feature_names_in_.tolist() == ["mark", "x"]
+    assert with_groups.division_ == "No split divides a group, so that scores are those of new groups."
     # the first-stage model cannot remember the effect of an entity that it has not seen: residuals have it
     without = DaskDiffGBM.flow(**settings).fit(lazy.drop(columns="who"), response)
     widths = [model.to_local().predict_std(X.drop(columns="who")).mean() for model in (with_groups, without)]

@@ -16,6 +16,7 @@ from diffgbm._util.optional import need
 from diffgbm.dask.fitting import fit_on_cluster
 from diffgbm.dask.lazy import DaskDistribution, MethodCall, RemoteModel
 from diffgbm.dask.partitions import is_array, is_frame
+from diffgbm.data.division import GROUPS_ARE_WHOLE, Division
 from diffgbm.distributions import IntervalKind
 from diffgbm.estimators.arguments import DiffGBMArguments
 from diffgbm.estimators.diffgbm import DiffGBM
@@ -35,7 +36,7 @@ class DaskDiffGBM(RegressorMixin, DiffGBMArguments):
 
     Attributes
     ----------
-    model_, recipe_, boosters_, n_iterations_, n_features_in_, feature_names_in_
+    model_, recipe_, boosters_, n_iterations_, n_features_in_, feature_names_in_, division_
         As those of ``DiffGBM``.
 
     Examples
@@ -103,6 +104,8 @@ class DaskDiffGBM(RegressorMixin, DiffGBMArguments):
         params = self.get_params(deep=False)
         owner = type(self).__name__
         model = fit_on_cluster(params, X, y, cat_idx, sample_weight, client, workers, owner, groups, time)
+        whole_groups = "" if groups is None else GROUPS_ARE_WHOLE
+        self.division_ = f"{whole_groups} {Division(by_time=time is not None)}".strip()
         return self._with_model(model)
 
     def _with_model(self, model: FittedModel) -> DaskDiffGBM:
@@ -119,13 +122,17 @@ class DaskDiffGBM(RegressorMixin, DiffGBMArguments):
     def to_local(self) -> DiffGBM:
         """Return the same model for tables in memory."""
         check_is_fitted(self)
-        return DiffGBM.from_model(self.model_, self.get_params(deep=False))
+        local = DiffGBM.from_model(self.model_, self.get_params(deep=False))
+        local.division_ = self.division_
+        return local
 
     @classmethod
     def from_local(cls, model: DiffGBM) -> DaskDiffGBM:
         """Return a fitted model for Dask collections."""
         check_is_fitted(model)
-        return cls(**model.get_params(deep=False))._with_model(model.model_)
+        found = cls(**model.get_params(deep=False))
+        found.division_ = getattr(model, "division_", "")
+        return found._with_model(model.model_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, the one that ``to_local().save`` writes; ``diffgbm.load`` reads it."""

@@ -75,6 +75,8 @@ class Division:
         return " ".join([*said, self.hint] if self.hint else said)
 
 
+GROUPS_ARE_WHOLE = "No split divides a group, so that scores are those of new groups."
+"""What is said of groups that nobody counts."""
 NOT_DIVIDED = Division()
 """No division."""
 
