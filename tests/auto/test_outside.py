@@ -10,7 +10,8 @@ from sklearn.linear_model import BayesianRidge
 
 from diffgbm import AutoDiffGBM, DiffGBM
 from diffgbm._util.errors import DiffGBMWarning
-from diffgbm.auto.outside import SHARE, fit_outside
+from diffgbm.auto.budget import BUDGET
+from diffgbm.auto.outside import fit_outside
 from diffgbm.data.splits import bag_splits
 from diffgbm.members.argument import read_members
 from tests.auto.tiny_auto import LEAST, TINY, auto, progress_of, small_trees, trainer_of  # noqa: F401
@@ -188,5 +189,5 @@ def test_the_time_of_members_is_set_aside(small_trees):  # noqa: F811
     assert 50.0 < clock.limit < 100.0
     assert clock.start > 1.0
     assert clock.limit + clock.start == pytest.approx(100.0)
-    assert 0.2 < SHARE < 0.5
+    assert 0.2 < BUDGET.members < 0.5
     assert fit_outside((), trainer.problem, splits, scorer, progress) == []

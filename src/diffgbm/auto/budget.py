@@ -18,6 +18,8 @@ class Budget:
 
     Attributes
     ----------
+    scale : float
+        Share of the comparison of scales on which a skewed response is learned.
     atoms : float
         Share of the classifiers of atoms.
     first_stage_trials : float
@@ -30,12 +32,17 @@ class Budget:
         Shares by which the first and the last round of the search end; those between are evenly spaced.
     size_round_begins, size_round_ends : float
         Sizes are compared only if this comparison begins before the first share; it ends by the second.
+    members : float
+        Share of what is left after the first stage for members from outside, evenly divided among them.
+    binning, scoring : float
+        Shares that binning the rows of a bag and predicting those that it holds out may take on a large table.
     training : float
         Share by which all training ends. Predictions for out-of-bag rows and recalibration take the rest.
     reserve : float
         Seconds that are kept for this rest at least, up to ``MAX_RESERVE`` of the limit.
     """
 
+    scale: float = 0.15
     atoms: float = 0.1
     first_stage_trials: float = 0.1
     first_stage_models: float = 0.3
@@ -44,6 +51,9 @@ class Budget:
     last_round: float = 0.6
     size_round_begins: float = 0.65
     size_round_ends: float = 0.7
+    members: float = 0.35
+    binning: float = 0.2
+    scoring: float = 0.1
     training: float = 0.9
     reserve: float = 1.5
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from diffgbm._util.types import Array, Rows
+from diffgbm.auto.budget import BUDGET
 from diffgbm.auto.candidates import CLIMATOLOGY, Candidate
 from diffgbm.auto.climatology import Climatology, out_of_bag_points
 from diffgbm.auto.climatology_choice import climatology_weight
@@ -32,8 +33,6 @@ MAX_SCORE_RATIO = 1.1
 """A model gets no second bag if its first one scores worse than the best model's by more than this factor."""
 STREAM = 99
 """Name of the streams of random numbers of final models; rounds of the search have smaller ones."""
-BINNING_SHARE, SCORING_SHARE = 0.2, 0.1
-"""Shares of the time limit that binning the rows of a bag and predicting those that it holds out may take."""
 CELLS_PER_SECOND, ROWS_PER_SECOND = 3e6, 5000.0
 """Numbers of noisy rows that are binned, and rows that are predicted, by one thread."""
 MIN_REPEATS, MIN_TRAINING_ROWS, MIN_SCORED_ROWS = 3, 2000, 1000
@@ -127,10 +126,10 @@ def affordable(splits: Splits, n_repeats: int, width: int, limit: float, seed: i
     seed : int
         Seed of the rows that are left.
     """
-    allowed = BINNING_SHARE * limit * CELLS_PER_SECOND / width
+    allowed = BUDGET.binning * limit * CELLS_PER_SECOND / width
     n_repeats = int(np.clip(allowed // len(splits[0][0]), min(MIN_REPEATS, n_repeats), n_repeats))
     rows = max(MIN_TRAINING_ROWS, int(allowed // n_repeats))
-    scored = max(MIN_SCORED_ROWS, int(SCORING_SHARE * limit * ROWS_PER_SECOND))
+    scored = max(MIN_SCORED_ROWS, int(BUDGET.scoring * limit * ROWS_PER_SECOND))
 
     def some(values: Rows, most: int) -> Rows:
         return values if len(values) <= most else values[subsample(len(values), most, seed)[0]]

@@ -15,9 +15,6 @@ from diffgbm.members.argument import NamedEstimator
 from diffgbm.members.cross_fit import MemberTable, Unfit, cross_fit
 from diffgbm.members.ways import WAYS
 
-SHARE = 0.35
-"""Share of the time that is left after the first stage for members from outside, evenly divided among them."""
-
 
 def fit_outside(
     members: Sequence[NamedEstimator], problem: Problem, splits: Sequence[Split], scorer: Scorer, progress: Progress
@@ -38,7 +35,7 @@ def fit_outside(
         table.structure,
         problem.seed,
     )
-    start, allowed = clock.now(), SHARE * clock.left
+    start, allowed = clock.now(), clock.budget.members * clock.left
     fitted = []
     for i, named in enumerate(members):
         before = clock.now()

@@ -30,8 +30,6 @@ explain nearly everything, small models do not say which scale suits large ones:
 logarithm doubled the CRPS of the pool."""
 LEAST_SECONDS = 20.0
 """A time limit below this leaves no time for the comparison."""
-SHARE = 0.15
-"""Share of the time limit that the comparison may use."""
 
 
 def on_best_scale(table: TrainingTable, seed: int, n_jobs: int, clock: Clock) -> TrainingTable:
@@ -53,7 +51,7 @@ def on_best_scale(table: TrainingTable, seed: int, n_jobs: int, clock: Clock) ->
         return table
     for other in tables[1:]:
         # each comparison takes as long as the first
-        if not clock.fits((clock.spent - begin) / len(losses), begin / (clock.limit or np.inf) + SHARE):
+        if not clock.fits((clock.spent - begin) / len(losses), begin / (clock.limit or np.inf) + clock.budget.scale):
             break
         losses.append(_losses(other, seed, n_jobs))
     best = int(np.argmin([np.mean(loss[0]) for loss in losses]))

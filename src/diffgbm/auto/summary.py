@@ -50,7 +50,8 @@ def summary(
         Rows that these CRPS average.
     """
     names = model.first.response_names
-    shapes = [f"Predictions are kept to {shape}." for shape in model.shapes if shape]
+    of_each = [f" of {name}" for name in names] if len(names) > 1 else [""]
+    shapes = [f"Predictions{of} are kept to {s}." for of, s in zip(of_each, model.shapes, strict=True) if s]
     for name, each in zip(names, model.joint_atoms, strict=False):
         if each is not None:
             values = ", ".join(f"{value:g}" for value in each.values)
