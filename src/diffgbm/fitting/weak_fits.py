@@ -40,12 +40,23 @@ def warn_of_table(observed: Array, names: tuple[str, ...] | None) -> None:
         )
 
 
+def end_piles(y: Array) -> Array:
+    """Return the smallest and the largest of responses (n,) if a share ``PILE`` is there, increasing.
+
+    Responses that are not whole numbers are continuous but for such piles: they are point masses.
+    """
+    if np.all(y == np.rint(y)):
+        return np.empty(0)
+    ends = np.unique([y.min(), y.max()])
+    return ends[np.isin(ends, atom_values(y, "auto")) & [np.mean(y == end) >= PILE for end in ends]]
+
+
 def warn_of_pile(y: Array, name: str) -> None:
     """Warn of responses (n,) that pile up at their smallest or largest value, where a diffusion has no point mass."""
-    shares = {float(end): float(np.mean(y == end)) for end in (y.min(), y.max())}
-    value, share = max(shares.items(), key=lambda item: item[1])
-    if share < PILE or value not in atom_values(y, "auto") or np.all(y == np.rint(y)):
+    shares = {float(end): float(np.mean(y == end)) for end in end_piles(y)}
+    if not shares:
         return
+    value, share = max(shares.items(), key=lambda item: item[1])
     warn(
         f"{name} is exactly {value:g} in {share:.0%} of the rows. The model spreads this probability over values "
         "nearby: set atoms='auto', or support='auto' if it is a limit, to predict how often it occurs. AutoDiffGBM "
