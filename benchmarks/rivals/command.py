@@ -10,11 +10,13 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.datasets import ROOT, add_data_dir
 from benchmarks.dispatch import cores
+from benchmarks.peers.environments import CACHE
 from benchmarks.records import Record, append, latest
 from benchmarks.rivals.contestants import CONTESTANTS
 from benchmarks.rivals.figure import draw
@@ -44,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--retry", action="store_true", help="run cells again that failed or ran on a busy machine")
     parser.add_argument("--minutes", type=float, help="begin no further fit after this time")
     parser.add_argument("--page-only", action="store_true", help="write the page from the recorded lines")
+    parser.add_argument("--environments", type=Path, default=CACHE, help="directory of the packages' environments")
     parser.add_argument("--results", type=Path, default=RESULTS, help="directory of rivals.jsonl, .md and .png")
 
 
@@ -112,7 +115,8 @@ def run(args: argparse.Namespace) -> None:
         cells = plan(args.tables, args.folds, args.contestants, args.limits, args.threads)
         left = to_do(cells, latest(lines, KEY), args.again, args.retry)
         print(f"rivals: {len(cells) - len(left)} of {len(cells)} cells are recorded already", file=sys.stderr)
-        work(left, lambda name, fold: problem(name, fold, args), lines, longest, args.minutes)
+        run_one = partial(run_cell, environments=args.environments)
+        work(left, lambda name, fold: problem(name, fold, args), lines, longest, args.minutes, run_one)
     recorded = list(latest(lines, KEY).values())
     everything = plan([*TABLES, *KNOWN], FOLDS, list(CONTESTANTS), LIMITS, args.threads)
     blocks = [block(recorded, limit, args.threads, args.folds) for limit in LIMITS]

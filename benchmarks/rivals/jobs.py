@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import provenance
-from benchmarks.peers.environments import PeerError, python_of
+from benchmarks.peers.environments import CACHE, PeerError, python_of
 from benchmarks.peers.jobs import SOURCE, source_of_ours
 from benchmarks.protocol import seeds
 from benchmarks.records import Record
@@ -28,6 +28,8 @@ PATIENCE, STARTING = 3.0, 120.0
 """A process is ended after this multiple of the time limit, and seconds for imports and predictions besides."""
 BUSY = 1.5
 """A machine is busy with more runnable processes for each core than this, the fit's own included."""
+SHARE, MOMENT = 0.8, 0.2
+"""A fit on one core had the core if its processor time is at least this share of its time, less some seconds."""
 THREAD_VARIABLES = (
     *("OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "OPENBLAS_NUM_THREADS"),
     *("MKL_NUM_THREADS", "RAYON_NUM_THREADS", "NUMBA_NUM_THREADS"),
@@ -60,14 +62,21 @@ def load() -> float | None:
 
 
 def is_busy(line: Record) -> bool:
-    """Whether a line was measured beside other jobs: a time limit then allows less, and times are too long."""
+    """Whether a line was measured beside other jobs: a time limit then allows less, and times are too long.
+
+    Processor time says it of a fit on one core, whatever runs on the others. A fit on several does not use all of them
+    all the time: there the load has to tell.
+    """
+    if line["threads"] == 1 and "fit_processor_seconds" in line:
+        return bool(line["fit_processor_seconds"] < SHARE * line["fit_seconds"] - MOMENT)
     return bool((line.get("load") or 0.0) > BUSY)
 
 
-def run_cell(cell: Cell, problem: Problem, longest: float) -> Record:
+def run_cell(cell: Cell, problem: Problem, longest: float, environments: Path = CACHE) -> Record:
     """Fit one contestant; return its line, with ``failed`` instead of scores if it did not answer.
 
-    ``longest`` is the largest time limit of the comparison, for contestants that take none.
+    ``longest`` is the largest time limit of the comparison, for contestants that take none; ``environments`` is the
+    directory of their environments.
     """
     contestant = CONTESTANTS[cell.contestant]
     start: Record = {
@@ -78,7 +87,7 @@ def run_cell(cell: Cell, problem: Problem, longest: float) -> Record:
         "source": source_of_ours() if contestant.ours else contestant.requirement,
     }
     try:
-        quantiles, report = run_contestant(contestant, cell, problem, longest)
+        quantiles, report = run_contestant(contestant, cell, problem, longest, environments)
         found = scores(quantiles, problem.y_test)
     except (PeerError, ValueError) as error:
         return {**start, "load": load(), "failed": str(error)[-400:]}
@@ -86,9 +95,11 @@ def run_cell(cell: Cell, problem: Problem, longest: float) -> Record:
     return {**start, **found, "oracle": problem.oracle, **report, "row_microseconds": row, "load": load()}
 
 
-def run_contestant(contestant: Contestant, cell: Cell, problem: Problem, longest: float) -> tuple[Any, dict[str, Any]]:
+def run_contestant(
+    contestant: Contestant, cell: Cell, problem: Problem, longest: float, environments: Path = CACHE
+) -> tuple[Any, dict[str, Any]]:
     """Run one job in the contestant's environment: quantiles (n, 99) and its report."""
-    python = python_of(contestant.package)
+    python = python_of(contestant.package, environments)
     spec = {
         "recipe": contestant.recipe,
         "name": contestant.name,

@@ -86,6 +86,12 @@ def test_lines_are_not_repeated_and_failures_only_on_demand(tmp_path):
     busy = {key: {**found, "load": 3.0} for key, found in done.items()}
     assert command.to_do(cells, busy, retry=True) == cells
     assert command.to_do(cells, busy) == cells[3:]
+    shared = {key: {**found, "fit_processor_seconds": 5.0} for key, found in done.items()}
+    assert command.to_do(cells, shared, retry=True) == cells
+    # a fit that had its core is not disturbed by what runs on others; of several cores the load has to tell
+    alone = {key: {**found, "fit_processor_seconds": 9.9} for key, found in busy.items()}
+    assert not any(map(jobs.is_busy, alone.values()))
+    assert all(jobs.is_busy({**found, "threads": 2}) for found in alone.values())
     times = iter([0.0, 0.0, 100.0])
     assert command.work(cells, lambda name, fold: None, path, 30.0, 1.0, run_one, lambda: next(times)) == 1
 
@@ -150,11 +156,15 @@ ROWS = Problem(np.arange(20.0)[:, None], np.arange(20.0), np.arange(5.0)[:, None
 def test_the_runner_writes_sorted_quantiles_and_a_report(tmp_path, monkeypatch):
     def recipe(X, y, spec):
         assert spec["seed"] == 3
+        assert "colorsys" in sys.modules  # imported before the clock started
+        sum(i * i for i in range(2_000_000))
         return lambda rows: np.tile(spec["levels"][::-1], (len(rows), 1))
 
     monkeypatch.setitem(runner.RECIPES, "mine", recipe)
     monkeypatch.setattr(runner, "pinned", lambda threads: None)
-    spec = {"recipe": "mine", "path": None, "levels": [0.1, 0.5, 0.9], "threads": 1, "seed": 3}
+    monkeypatch.setitem(runner.MODULES, "mine", ("colorsys",))
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    spec = {"recipe": "mine", "name": "me", "path": None, "levels": [0.1, 0.5, 0.9], "threads": 1, "seed": 3}
     job = {"X_train": ROWS.X_train, "y_train": ROWS.y_train, "X_test": ROWS.X_test}
     np.savez(tmp_path / "job.npz", spec=json.dumps(spec), **job)
     runner.main(str(tmp_path / "job.npz"), str(tmp_path / "result.npz"))
@@ -162,6 +172,7 @@ def test_the_runner_writes_sorted_quantiles_and_a_report(tmp_path, monkeypatch):
         np.testing.assert_array_equal(out["quantiles"], np.tile([0.1, 0.5, 0.9], (5, 1)))
         report = json.loads(str(out["report"]))
     assert report["fit_seconds"] >= 0.0
+    assert 0.0 < report["fit_processor_seconds"] < report["fit_seconds"] + 0.1
     assert report["peak_megabytes"] > 10.0
     assert "numpy" in report["versions"]
 
