@@ -21,14 +21,13 @@ from benchmarks.records import Record, append, latest
 from benchmarks.rivals.contestants import CONTESTANTS
 from benchmarks.rivals.figure import draw
 from benchmarks.rivals.jobs import KEY, Cell, is_busy, run_cell
-from benchmarks.rivals.page import page
+from benchmarks.rivals.page import blocks_of, page
 from benchmarks.rivals.problems import FOLDS, KNOWN, TABLES, Problem, problem
-from benchmarks.rivals.results import block
 
 RESULTS = ROOT / "benchmarks" / "results"
 LIMITS = (30.0, 120.0, 600.0)
 """Seconds of the comparison."""
-THREADS = 2
+THREADS = 1
 """Cores of the comparison as it is committed."""
 
 
@@ -119,8 +118,7 @@ def run(args: argparse.Namespace) -> None:
         work(left, lambda name, fold: problem(name, fold, args), lines, longest, args.minutes, run_one)
     recorded = list(latest(lines, KEY).values())
     everything = plan([*TABLES, *KNOWN], FOLDS, list(CONTESTANTS), LIMITS, args.threads)
-    blocks = [block(recorded, limit, args.threads, args.folds) for limit in LIMITS]
-    figure = draw(blocks, args.results / "rivals.png")
+    figure = draw(blocks_of(recorded, LIMITS, args.threads, args.folds), args.results / "rivals.png")
     text = page(recorded, everything, args.threads, args.folds, None if figure is None else figure.name)
     (args.results / "rivals.md").write_text(text, encoding="utf-8")
     print(args.results / "rivals.md")

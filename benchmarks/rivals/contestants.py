@@ -78,7 +78,7 @@ _ALL = (
         "catboost_quantile",
         "CatBoost MultiQuantile",
         "catboost_quantile",
-        "MultiQuantile at 99 levels",
+        "MultiQuantile at 21 levels, those between interpolated",
         "catboost",
         "catboost==1.2.10",
     ),

@@ -127,6 +127,7 @@ def run_contestant(
         except subprocess.TimeoutExpired:
             raise PeerError(f"no answer after {allowed:.0f} s") from None
         if done.returncode or not result.is_file():
-            raise PeerError(f"exit code {done.returncode}: {done.stderr.strip()[-300:]}")
+            last = (done.stderr.strip().splitlines() or ["no message"])[-1]  # above it are paths of this machine
+            raise PeerError(f"exit code {done.returncode}: {last[:300]}")
         with np.load(result, allow_pickle=False) as out:
             return out["quantiles"], json.loads(str(out["report"]))

@@ -15,7 +15,7 @@ from benchmarks.rivals.figure import draw, summary_points
 from benchmarks.rivals.jobs import Cell, run_cell, run_contestant
 from benchmarks.rivals.page import page
 from benchmarks.rivals.problems import KNOWN, TABLES, Problem, known_problem, limited, problem
-from benchmarks.rivals.results import block, geometric_ratios
+from benchmarks.rivals.results import block, geometric_ratios, lower, shown_folds
 from benchmarks.rivals.scores import LEVELS, scores
 from scipy.stats import norm
 
@@ -65,9 +65,16 @@ def test_contestants_without_a_limit_are_fitted_once():
 
 def line(cell, crps, seconds=10.0):
     rest = {"coverage_50": 0.5, "coverage_90": 0.9, "interval_score_90": crps, "width_90": 1.0, "peak_megabytes": 100.0}
-    times = {"fit_seconds": seconds, "predict_seconds": 1.0, "row_microseconds": 10.0}
+    times = {"fit_seconds": seconds, "predict_seconds": 1.0, "row_microseconds": 10.0, "oracle": 0.25}
     source = {"commit": "abc", "tree": "def"} if CONTESTANTS[cell.contestant].ours else "x==1"
-    return {**dict(zip(jobs.KEY, cell.key, strict=True)), "crps": crps, **rest, **times, "source": source}
+    return {
+        **dict(zip(jobs.KEY, cell.key, strict=True)),
+        "crps": crps,
+        **rest,
+        **times,
+        "oracle": 0.25,
+        "source": source,
+    }
 
 
 def test_lines_are_not_repeated_and_failures_only_on_demand(tmp_path):
@@ -110,16 +117,39 @@ def test_a_block_averages_folds_and_leaves_out_who_was_too_slow():
     np.testing.assert_allclose(found.values("crps", ["ngboost"]), [[2.25, 2.25, 2.25]])
     assert geometric_ratios(found, "fast")["ngboost"] == (pytest.approx(1.5), 3)
     slow = [
-        line(c, 1.0, 37.0) if c.contestant == "ngboost" and c.table == "energy" else x
+        line(c, 1.0, 37.0 if c.table == "energy" else 10.0) if c.contestant == "ngboost" else x
         for c, x in zip(CELLS, lines(), strict=True)
     ]
     found = block(slow, 30.0, 1, [1, 2])
-    assert found.complete == ("fast", "quantile_forest")
     assert np.isnan(found.values("crps", ["ngboost"])[0, 1])
+    assert found.late == {("ngboost", "energy")}
+    # it was run on all tables, and is last on the one on which it took too long
+    assert found.complete == ("fast", "ngboost", "quantile_forest")
+    np.testing.assert_array_equal(found.to_rank(["ngboost"]), [[1.0, np.inf, 1.0]])
+    assert lower(found, "fast") == {"fast": 0, "ngboost": 2, "quantile_forest": 0}
+    not_run = [x for x in lines() if (x["contestant"], x["table"]) != ("ngboost", "energy")]
+    assert block(not_run, 30.0, 1, [1, 2]).complete == ("fast", "quantile_forest")
     assert block(lines(), 120.0, 1, [1, 2]).contestants == ("ngboost", "quantile_forest")
     assert block(lines(), 30.0, 2, [1, 2]).contestants == ()
     one_fold = block([x for x in lines() if x["fold"] == 1 or x["contestant"] == "fast"], 30.0, 1, [1, 2])
     assert one_fold.contestants == ("fast",)
+
+
+def test_folds_are_those_that_our_contestant_has():
+    assert shown_folds(lines(), 30.0, 1, [1, 2]) == (1, 2)
+    later = [x for x in lines() if x["contestant"] != "fast" or x["fold"] == 1 or x["table"] == "yacht"]
+    assert shown_folds(later, 30.0, 1, [1, 2]) == (1,)
+    assert shown_folds(later, 120.0, 1, [1, 2]) == (1,)
+    assert shown_folds([], 120.0, 1, [1, 2]) == ()
+
+
+def test_means_without_the_table_that_some_hit_exactly():
+    exact = [
+        {**x, "table": "naval", "crps": x["crps"] * (1e6 if x["contestant"] == "ngboost" else 1.0)} for x in lines()
+    ]
+    found = block([*lines(), *(x for x in exact if x["fold"] == 1)], 30.0, 1, [1])
+    assert geometric_ratios(found, "fast")["ngboost"][0] > 10.0
+    assert geometric_ratios(found, "fast", ["naval"])["ngboost"] == (pytest.approx(1.5), 3)
 
 
 def test_the_page_ranks_and_says_what_is_missing():
@@ -128,8 +158,11 @@ def test_the_page_ranks_and_says_what_is_missing():
     )
     text = page(lines(), everything, 1, [1, 2], "rivals.png")
     assert "6 of 24 fits are missing and 0 failed" in text
-    assert "Missing: AutoDiffGBM best 6." in text
-    assert "| AutoDiffGBM fast | 1.00 | 1.000 | 3 |" in text
+    assert "Missing at 30 s: AutoDiffGBM best 6." in text
+    assert "| AutoDiffGBM fast | 1.00 | 1.000 | 1.000 |  | 3 |" in text
+    assert "| NGBoost | 2.00 | 1.500 | 1.500 | 0 | 3 |" in text
+    assert "| *the truth* | 0.25 |" in text
+    assert "Folds 1 and 2." in text
     assert "Nemenyi" in text
     assert "![CRPS against time](rivals.png)" in text
     broken = [*lines()[1:], {**lines()[0], "failed": "exit code 1: out of\nmemory"}]
@@ -189,8 +222,8 @@ def test_a_process_that_fails_or_hangs_is_a_line(tmp_path, monkeypatch):
     script = tmp_path / "runner.py"
     monkeypatch.setattr(jobs, "RUNNER", script)
     cell = Cell("yacht", 1, "flow", None, 1)
-    script.write_text("raise SystemExit('it broke')")
-    assert "exit code 1: it broke" in run_cell(cell, ROWS, 30.0)["failed"]
+    script.write_text("raise SystemExit('/home/me/a.py\\nit broke')")
+    assert run_cell(cell, ROWS, 30.0)["failed"] == "exit code 1: it broke"
     script.write_text("import time; time.sleep(60)")
     monkeypatch.setattr(jobs, "STARTING", 0.3)
     monkeypatch.setattr(jobs, "PATIENCE", 0.0)
