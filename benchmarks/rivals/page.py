@@ -82,8 +82,9 @@ def missing(lines: Sequence[Record], cells: Sequence[Cell]) -> str:
     for limit in dict.fromkeys(cell.limit for cell in absent):
         counts = Counter(cell.contestant for cell in absent if cell.limit == limit)
         under = "without a limit" if limit is None else f"at {limit:g} s"
-        names = ", ".join(f"{CONTESTANTS[name].label} {n}" for name, n in counts.items())
-        items.append(f"- Missing {under}: {names}.")
+        of = Counter(cell.contestant for cell in cells if cell.limit == limit)
+        names = ", ".join(f"{CONTESTANTS[name].label} {n} of {of[name]}" for name, n in counts.items())
+        items.append(f"- Missing {under}: {'everything' if counts == of else names}.")
     for name in dict.fromkeys(cell.contestant for cell in failed):
         of = [cell for cell in failed if cell.contestant == name]
         last = done[of[-1].key]["failed"].strip().splitlines()[-1][:160]
@@ -97,8 +98,8 @@ def busy(lines: Sequence[Record]) -> list[str]:
     shares = [x["fit_processor_seconds"] / x["fit_seconds"] for x in lines if x.get("fit_processor_seconds", 0.0) > 1.0]
     if shares:
         text.append(
-            f"Of the time of a fit its own processor time is {100 * np.median(shares):.0f}% in the median: something "
-            f"else used the rest. A fit on one core with less than {100 * SHARE:.0f}% is called busy."
+            f"Of the time of a fit its own processor time is {100 * np.median(shares):.0f}% in the median: other "
+            f"jobs used the rest. A fit on one core with less than {100 * SHARE:.0f}% is called busy."
         )
     count = sum(map(is_busy, lines))
     if count:

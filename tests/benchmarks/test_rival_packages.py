@@ -160,7 +160,9 @@ def test_the_page_ranks_and_says_what_is_missing():
     )
     text = page(lines(), everything, 1, [1, 2], "rivals.png")
     assert "6 of 24 fits are missing and 0 failed" in text
-    assert "Missing at 30 s: AutoDiffGBM best 6." in text
+    assert "Missing at 30 s: AutoDiffGBM best 6 of 6." in text
+    longer = command.plan(["yacht", "energy", "bimodal"], [1, 2], ["fast", "best"], [30.0, 600.0], 1)
+    assert "Missing at 600 s: everything." in page(lines(), longer, 1, [1, 2], None)
     assert "| AutoDiffGBM fast | 1.00 | 1.000 | 1.000 |  | 3 |" in text
     assert "| NGBoost | 2.00 | 1.500 | 1.500 | 0 | 3 |" in text
     assert "| *the truth* | 0.25 |" in text
