@@ -82,9 +82,9 @@ def missing(lines: Sequence[Record], cells: Sequence[Cell]) -> str:
     for limit in dict.fromkeys(cell.limit for cell in absent):
         counts = Counter(cell.contestant for cell in absent if cell.limit == limit)
         under = "without a limit" if limit is None else f"at {limit:g} s"
-        of = Counter(cell.contestant for cell in cells if cell.limit == limit)
-        names = ", ".join(f"{CONTESTANTS[name].label} {n} of {of[name]}" for name, n in counts.items())
-        items.append(f"- Missing {under}: {'everything' if counts == of else names}.")
+        planned = Counter(cell.contestant for cell in cells if cell.limit == limit)
+        names = ", ".join(f"{CONTESTANTS[name].label} {n} of {planned[name]}" for name, n in counts.items())
+        items.append(f"- Missing {under}: {'everything' if counts == planned else names}.")
     for name in dict.fromkeys(cell.contestant for cell in failed):
         of = [cell for cell in failed if cell.contestant == name]
         last = done[of[-1].key]["failed"].strip().splitlines()[-1][:160]
