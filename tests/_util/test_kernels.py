@@ -1,4 +1,4 @@
-"""The compiler of kernels: what cached machine code is named after, and one intrinsic."""
+"""The compiler of kernels: what cached machine code is named after, and the intrinsics."""
 
 from pathlib import Path
 
@@ -9,7 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffgbm._util import kernels, progress
-from diffgbm._util.kernels import MESSAGE, digest, kernel, lowest_bit, part
+from diffgbm._util.kernels import (
+    LANES,
+    MESSAGE,
+    SIXTY_FOUR,
+    add_to_some,
+    digest,
+    kernel,
+    lowest_bit,
+    part,
+    running_sums,
+    sort_sixty_four,
+)
 
 
 @kernel
@@ -82,3 +93,55 @@ def test_the_name_in_the_cache_depends_on_all_files_of_the_folder(tmp_path):
 @settings(max_examples=200, deadline=None)
 def test_the_lowest_bit(value):
     assert lowest(np.uint64(value)) == (value & -value).bit_length() - 1
+
+
+@kernel
+def sorted_in_place(values):
+    sort_sixty_four(values)
+
+
+@kernel
+def sums_after(values, at, lanes, term, out):
+    add_to_some(values, at, lanes, term)
+    running_sums(values, out, np.int64(len(out) // LANES))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sixty_four_numbers_are_sorted(seed):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=SIXTY_FOUR + 3)
+    values[10:20] = np.round(values[10:20])  # some are equal
+    values[55:64] = np.inf
+    expected = [*np.sort(values[:SIXTY_FOUR]), *values[SIXTY_FOUR:]]
+    sorted_in_place(values)
+    np.testing.assert_array_equal(values, expected)
+
+
+def test_every_pattern_of_zeros_and_ones_that_a_merge_meets_is_sorted():
+    """A network that sorts all of zeros and ones sorts everything; these have one step in each half of each size."""
+    for size in (2, 8, 16, 32, 64):
+        for ones in range(size + 1):
+            for other in range(0, size + 1, max(1, size // 8)):
+                half = np.arange(size) >= size - ones, np.arange(size) >= size - other
+                values = np.tile(np.concatenate(half), 64)[:SIXTY_FOUR].astype(float)
+                expected = np.sort(values)
+                sorted_in_place(values)
+                np.testing.assert_array_equal(values, expected)
+
+
+def test_numbers_are_not_lost_beside_one_that_is_none():
+    values = np.random.default_rng(0).permutation(np.arange(64.0))
+    values[7] = np.nan
+    before = np.sort(values)
+    sorted_in_place(values)
+    np.testing.assert_array_equal(np.sort(values), before)
+
+
+def test_whole_numbers_are_added_to_some_lanes():
+    values = np.arange(4 * LANES, dtype=np.int32)
+    expected = values.reshape(4, LANES).copy()
+    expected[2, [0, 3]] -= 7
+    out = np.zeros(3 * LANES, dtype=np.int32)
+    sums_after(values, 2, np.uint8(0b1001), np.int32(-7), out)
+    np.testing.assert_array_equal(values.reshape(4, LANES), expected)
+    np.testing.assert_array_equal(out.reshape(3, LANES), np.cumsum(expected[:3], axis=0))

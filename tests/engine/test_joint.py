@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffgbm.engine import Draws, Forest, make_engine
-from diffgbm.engine.joint import fixed_point
+from diffgbm.engine.lanes import fixed_point
 from diffgbm.engine.prune import prune
 
 from . import models

@@ -121,7 +121,8 @@ def test_both_engines_agree(n, noise, corrector):
     X = models.rows(9, 1, awkward=0.1)
     fast, slow = (make_engine([boosters], kind).prepare(steps)(X, even(n)) for kind in ("collapse", "lightgbm"))
     assert fast.shape == (9, n, 1)
-    np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-9)
+    # where there is noise, leaf values are multiples of a unit that 30 bits hold
+    np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-9 if noise == 0.0 else 1e-7)
 
 
 @pytest.mark.parametrize("kind", ["collapse", "lightgbm"])
@@ -142,7 +143,7 @@ def test_both_engines_give_bags_the_same_noise():
     groups, X = [[models.booster(1, 1, seed)] for seed in (1, 2, 3)], models.rows(20, 1)
     steps = models.step_table(1, noise=0.3)
     fast, slow = (make_engine(groups, kind, "mixture").prepare(steps)(X, even(60)) for kind in ("collapse", "lightgbm"))
-    np.testing.assert_allclose(np.sort(fast, axis=1), np.sort(slow, axis=1), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(np.sort(fast, axis=1), np.sort(slow, axis=1), rtol=0, atol=1e-7)
 
 
 @pytest.mark.parametrize("kind", ["collapse", "lightgbm"])

@@ -38,7 +38,7 @@ def test_low_discrepancy_noise_gives_the_same_set_of_samples(models):
     for model in models:
         steps, engine = steps_of(model), model.model_.engine
         last = trajectories(engine, X, steps, draws)[-1]
-        np.testing.assert_allclose(np.sort(last, axis=1), np.sort(engine.prepare(steps)(X, draws), axis=1), rtol=1e-9)
+        np.testing.assert_allclose(np.sort(last, axis=1), np.sort(engine.prepare(steps)(X, draws), axis=1), rtol=1e-6)
 
 
 def test_engines_agree_at_every_knot(models):

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba.core import event, types
+from numba.core import cgutils, event, types
 from numba.extending import intrinsic, register_jitable
 
 from diffgbm._util.kernel_cache import add_layers
@@ -121,6 +121,43 @@ def _add_to_lanes(typing_context: Any, values: Any, i: Any, term: Any) -> Any:
     return types.none(values, types.int64, types.float64), generate
 
 
+def _whole_lanes(context: Any, builder: Any, signature: Any, args: Any, j: int) -> Any:
+    """Return argument ``j``, an array of int32, as a pointer to vectors of ``LANES``."""
+    data = context.make_array(signature.args[j])(context, builder, args[j]).data
+    return builder.bitcast(data, ir.VectorType(ir.IntType(32), LANES).as_pointer())
+
+
+def _add_to_some(typing_context: Any, values: Any, i: Any, lanes: Any, term: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        vector = ir.VectorType(ir.IntType(32), LANES)
+        at = builder.gep(_whole_lanes(context, builder, signature, args, 0), [args[1]])
+        chosen = builder.bitcast(args[2], ir.VectorType(ir.IntType(1), LANES))
+        nothing = ir.Constant(vector, ir.Undefined)
+        first = builder.insert_element(nothing, args[3], ir.Constant(ir.IntType(32), 0))
+        terms = builder.shuffle_vector(first, nothing, ir.Constant(vector, [0] * LANES))
+        terms = builder.select(chosen, terms, ir.Constant(vector, None))
+        builder.store(builder.add(builder.load(at, align=4), terms), at, align=4)
+        return context.get_dummy_value()
+
+    del typing_context
+    return types.none(values, types.int64, types.uint8, types.int32), generate
+
+
+def _running_sums(typing_context: Any, differences: Any, out: Any, n: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        each, out = (_whole_lanes(context, builder, signature, args, j) for j in (0, 1))
+        nothing = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
+        total = cgutils.alloca_once_value(builder, nothing)  # type: ignore[no-untyped-call]
+        with cgutils.for_range(builder, args[2]) as loop:
+            found = builder.add(builder.load(total), builder.load(builder.gep(each, [loop.index]), align=4))
+            builder.store(found, total)
+            builder.store(found, builder.gep(out, [loop.index]), align=4)
+        return context.get_dummy_value()
+
+    del typing_context
+    return types.none(differences, out, types.int64), generate
+
+
 exchange_lanes: Callable[..., None] = intrinsic(_exchange_lanes)
 """``exchange_lanes(values, i, j)``: in each lane write the lesser of two numbers at ``i``, the other at ``j``.
 
@@ -128,6 +165,74 @@ One vector instruction each; the compiler does not find them by itself.
 """
 add_to_lanes: Callable[..., None] = intrinsic(_add_to_lanes)
 """``add_to_lanes(values, i, term)``: add a number to the ``LANES`` numbers from position ``i``."""
+SIXTY_FOUR = 8 * LANES
+"""Numbers that ``sort_sixty_four`` sorts."""
+
+
+def _in_order(builder: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """Return in each lane the lesser of two numbers, and the other; none is lost, also where one is not a number."""
+    less = builder.fcmp_ordered("<", a, b)
+    return builder.select(less, a, b), builder.select(less, b, a)
+
+
+def _shuffled(builder: Any, vector: Any, lanes: list[int]) -> Any:
+    order = ir.Constant(ir.VectorType(ir.IntType(32), LANES), lanes)
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
+
+
+def _exchange_within(builder: Any, vector: Any, bits: int) -> Any:
+    """Put lanes ``l`` and ``l ^ bits`` in order, the lesser number into the lower one."""
+    partner = _shuffled(builder, vector, [lane ^ bits for lane in range(LANES)])
+    is_low = ir.Constant(ir.VectorType(ir.IntType(1), LANES), [lane < lane ^ bits for lane in range(LANES)])
+    low, high = builder.fcmp_ordered("<", vector, partner), builder.fcmp_ordered("<", partner, vector)
+    return builder.select(builder.select(is_low, low, high), vector, partner)
+
+
+def _sort_sixty_four(typing_context: Any, values: Any) -> Any:
+    """Batcher's bitonic sorting network; each merge first compares with the mirrored place."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        first = builder.bitcast(data, ir.VectorType(ir.DoubleType(), LANES).as_pointer())
+        places = [builder.gep(first, [ir.Constant(ir.IntType(64), i)]) for i in range(8)]
+        v = [builder.load(place, align=8) for place in places]
+
+        def within(*steps: int) -> None:
+            for bits in steps:
+                v[:] = [_exchange_within(builder, vector, bits) for vector in v]
+
+        within(1, 3, 1, 7, 2, 1)
+        backwards = list(range(LANES))[::-1]
+        for size in (2, 4, 8):  # vectors that are merged
+            for i in range(8):
+                j = i ^ (size - 1)
+                if i < j:
+                    v[i], mirrored = _in_order(builder, v[i], _shuffled(builder, v[j], backwards))
+                    v[j] = _shuffled(builder, mirrored, backwards)
+            for distance in (2, 1) if size == 8 else (1,) if size == 4 else ():
+                for i in range(8):
+                    if not i & distance:
+                        v[i], v[i + distance] = _in_order(builder, v[i], v[i + distance])
+            within(4, 2, 1)
+        for vector, place in zip(v, places, strict=True):
+            builder.store(vector, place, align=8)
+        return context.get_dummy_value()
+
+    del typing_context
+    return types.none(values), generate
+
+
+sort_sixty_four: Callable[..., None] = intrinsic(_sort_sixty_four)
+"""``sort_sixty_four(values)``: sort the first 64 float64 of an array.
+
+References
+----------
+Batcher, K. E. (1968). Sorting networks and their applications. AFIPS Spring Joint Computer Conference, 307-314.
+"""
+add_to_some: Callable[..., None] = intrinsic(_add_to_some)
+"""``add_to_some(values, i, lanes, term)``: add a number to some lanes, bits of a byte, of vector ``i`` of int32."""
+running_sums: Callable[..., None] = intrinsic(_running_sums)
+"""``running_sums(differences, out, n)``: in each lane write the running sums of the first ``n`` of int32 vectors."""
 
 
 def _times_power_of_two(typing_context: Any, value: Any, exponent: Any) -> Any:

@@ -15,6 +15,8 @@ American Statistical Association 102, 359-378.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,13 +142,21 @@ def mixture_points(distributions: Sequence[Array], weights: Array, n_points: int
     from diffgbm.auto._mixture_kernels import blend
 
     n, _, d = distributions[0].shape
-    points, first = np.empty((n, d, n_points)), 0
-    for distribution, count in zip(distributions, point_counts(weights, n_points).tolist(), strict=True):
-        position = (np.arange(count) + 0.5) / count * distribution.shape[1] - 0.5
-        low = np.clip(np.floor(position).astype(np.intp), 0, distribution.shape[1] - 1)
-        high = np.minimum(low + 1, distribution.shape[1] - 1)
-        part = np.clip(position - low, 0.0, 1.0)
+    points = np.empty((n, d, n_points))
+    ranks = _even_ranks(tuple(weights.tolist()), tuple(each.shape[1] for each in distributions), n_points)
+    for distribution, (first, low, high, part) in zip(distributions, ranks, strict=True):
         blend(np.require(distribution, dtype=np.float64, requirements=["C", "W"]), low, high, part, first, points)
-        first += count
     points.sort(axis=2)
     return points[:, 0, :, None] if d == 1 else np.ascontiguousarray(points.swapaxes(1, 2))
+
+
+@lru_cache(maxsize=128)
+def _even_ranks(weights: tuple[float, ...], sizes: tuple[int, ...], n_points: int) -> list[tuple[Any, ...]]:
+    """For each member of ``sizes`` points: where its share begins, the points around each rank, and how far between."""
+    found, first = [], 0
+    for size, count in zip(sizes, point_counts(np.array(weights), n_points).tolist(), strict=True):
+        position = (np.arange(count) + 0.5) / count * size - 0.5
+        low = np.clip(np.floor(position).astype(np.intp), 0, size - 1)
+        found.append((first, low, np.minimum(low + 1, size - 1), np.clip(position - low, 0.0, 1.0)))
+        first += count
+    return found

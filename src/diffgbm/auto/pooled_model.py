@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,7 +139,7 @@ class PooledModel:
         """
         memo: dict[int, Array] = {}
         shares = self.shares
-        counts = point_counts(shares, n_points)
+        counts = _kept_counts(tuple(shares.tolist()), n_points)
         distributions = []
         for member, count in zip(self.members, counts[: len(self.members)].tolist(), strict=True):
             if count == 0:  # with fewer points than members, the members of least weight have none
@@ -228,6 +229,12 @@ class PooledModel:
         for j, shape in enumerate(self.shapes):
             out[:, :, j] = shape(out[:, :, j])
         return out
+
+
+@lru_cache(maxsize=128)
+def _kept_counts(weights: tuple[float, ...], n: int) -> NDArray[np.intp]:
+    """Return the ``point_counts`` of weights, counted once."""
+    return point_counts(np.array(weights), n)
 
 
 def _warn_of_lost(member: FittedMember, count: int, n_rows: int) -> None:

@@ -9,7 +9,7 @@ James, W. and Stein, C. (1961). Estimation with quadratic loss. Fourth Berkeley 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,8 @@ NODES = 1024
 """Intervals of the ranks between which corrections are interpolated: usual ones are right to 1e-6 of a level."""
 RANKS = np.linspace(0.0, 1.0, 101)
 """Ranks whose interquartile ranges are stored."""
+LANDMARKS = np.array([0.0, 0.25, 0.75, 1.0])
+"""Levels of the ends and the quartiles of a distribution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +62,9 @@ class Correction:
 
     def __call__(self, distribution: PredictiveDistribution) -> PredictiveDistribution:
         """Move the points of distributions so that central intervals attain nominal coverage."""
-        ranks, m = rank(interquartile_range(distribution), self.iqr_quantiles), len(distribution.levels)
-        support = distribution.support
+        m, support = len(distribution.levels), distribution.support
+        low, first, third, high = distribution.quantile(LANDMARKS).T
+        ranks = rank(_rounded(third - first), self.iqr_quantiles)
         if np.array_equal(distribution.levels, even_levels(m)) and (support is None or not support.has_atoms):
             from diffgbm.auto._mixture_kernels import moved_points
 
@@ -69,7 +72,7 @@ class Correction:
                 self._levels_before[m] = self._at_nodes(distribution.levels)
             values = np.require(distribution.values, dtype=np.float64, requirements=["C", "W"])
             out = np.empty(values.shape)
-            moved_points(values, distribution.quantile([0.0, 1.0]), ranks, self._levels_before[m], out)
+            moved_points(values, np.column_stack([low, high]), ranks, self._levels_before[m], out)
         else:
             out = distribution.quantile(self._between_nodes(ranks, distribution.levels))
         return PredictiveDistribution(out, distribution.levels, distribution.name, distribution.index, support)
@@ -144,8 +147,9 @@ def fit_correction(distribution: PredictiveDistribution, pit: Array, weights: Ar
     return Correction(kept, iqr_quantiles) if kept.any() else None
 
 
+@lru_cache(maxsize=32)
 def even_levels(m: int) -> Array:
-    """Levels ``(j + 1/2) / m`` of equally likely points."""
+    """Levels ``(j + 1/2) / m`` of equally likely points; not to be changed."""
     return (np.arange(m) + 0.5) / m
 
 
@@ -156,7 +160,11 @@ def smooth_functions(x: Array, count: int) -> Array:
 
 def interquartile_range(distribution: PredictiveDistribution) -> Array:
     """Interquartile range of each row, shape (n,), rounded to 24 bits: distributions of one shape have equal ones."""
-    mantissa, exponent = np.frexp(np.ptp(distribution.interval(0.5), axis=1))
+    return _rounded(np.ptp(distribution.interval(0.5), axis=1))
+
+
+def _rounded(widths: Array) -> Array:
+    mantissa, exponent = np.frexp(widths)
     return np.ldexp(np.round(mantissa * 2.0**24), exponent - 24)
 
 
@@ -165,7 +173,7 @@ def rank(values: Array, quantiles: Array) -> Array:
 
     A value that equals several quantiles has the middle of their ranks.
     """
-    levels = np.linspace(0.0, 1.0, len(quantiles))
+    levels = RANKS if len(quantiles) == len(RANKS) else np.linspace(0.0, 1.0, len(quantiles))
     from_above = np.interp(-values, -quantiles[::-1], levels)
     return 0.5 * (np.interp(values, quantiles, levels) + 1.0 - from_above)
 

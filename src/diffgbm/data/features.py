@@ -89,6 +89,11 @@ class FeatureTable:
         return max(1, sum(column.width for column in self.columns))
 
     @cached_property
+    def _is_plain(self) -> bool:
+        """Whether all columns are numbers that nobody encodes."""
+        return all(column == Number() for column in self.columns)
+
+    @cached_property
     def starts(self) -> tuple[int, ...]:
         """Position in the matrix of each column's first number."""
         return tuple(int(start) for start in np.cumsum([0, *(column.width for column in self.columns)])[:-1])
@@ -211,7 +216,7 @@ class FeatureTable:
         array = _as_array(X, owner, self.n_features)
         self._check_width(array.shape[1], owner)
         array = array if rows is None else array[rows]
-        plain = array.dtype.kind == "f" and all(column == Number() for column in self.columns)
+        plain = array.dtype.kind == "f" and self._is_plain
         return list(array.T), array if plain else None
 
     def _check_width(self, width: int, owner: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from diffgbm._util.errors import known
 from diffgbm._util.rows import interpolated_rows, is_sorted
-from diffgbm._util.types import Array
+from diffgbm._util.types import Array, Integers
 from diffgbm.distributions import piecewise
 from diffgbm.distributions.base import (
     IntervalKind,
@@ -41,6 +41,20 @@ from diffgbm.distributions.images import (
 from diffgbm.distributions.support import Support
 
 Same = TypeVar("Same", bound="QuantileFunction")
+
+
+@lru_cache(maxsize=128)
+def _places(knots: bytes, asked: bytes) -> tuple[Integers, Array] | None:
+    """Return for each asked level the knot before it and how far the next one is; ``None`` if one is not a level.
+
+    Both are float64 numbers. The same levels are asked again and again, and a row alone takes longer to find them than
+    to interpolate.
+    """
+    p, levels = np.frombuffer(knots), np.frombuffer(asked)
+    if not np.all((levels >= 0.0) & (levels <= 1.0)):
+        return None
+    j = np.clip(np.searchsorted(p, levels, side="right") - 1, 0, len(p) - 2)
+    return j, (levels - p[j]) / (p[j + 1] - p[j])
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +177,11 @@ class QuantileFunction:
         Between two atoms it is the lower one, :math:`\inf\{y : F(y) \ge q\}`.
         """
         levels = np.asarray(q, dtype=np.float64)
+        if levels.ndim < 2 and self.source is None:
+            v, p = self._knots
+            if p.ndim == 1 and (places := _places(p.tobytes(), levels.tobytes())) is not None:
+                j, part = (each.reshape(levels.shape) for each in places)
+                return v[:, j] + part * (v[:, j + 1] - v[:, j])
         per_row = levels.ndim == 2 and len(levels) == len(self)
         if (levels.ndim > 1 and not per_row) or not np.all((levels >= 0.0) & (levels <= 1.0)):
             raise ValueError(
@@ -177,11 +196,7 @@ class QuantileFunction:
             # backwards: at a level where the quantile function jumps, interpolation takes the knot beyond
             found = interpolated_rows(-each, -p[:, ::-1], v[:, ::-1])
             return found if per_row else found.reshape(len(self), *levels.shape)
-        if per_row:
-            return interpolated_rows(levels, p[None], v)
-        j = np.clip(np.searchsorted(p, levels, side="right") - 1, 0, len(p) - 2)
-        part = (levels - p[j]) / (p[j + 1] - p[j])
-        return v[:, j] + part * (v[:, j + 1] - v[:, j])
+        return interpolated_rows(levels, p[None], v)
 
     def cdf(self, y: ArrayLike) -> Array:
         r""":math:`P(Y \le y)`.

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from diffgbm._util.kernels import LANES, kernel, part
-from diffgbm.engine._low_discrepancy_kernels import low_discrepancy_buffers, low_discrepancy_rows, stratified_row
+from diffgbm.engine._line_kernels import both_answers, change_buffers, in_order, walk_leaves
+from diffgbm.engine._low_discrepancy_kernels import (
+    lane_buffers,
+    low_discrepancy_rows,
+    stratified_buffers,
+    stratified_row,
+)
 from diffgbm.engine._random_kernels import row_key
 from diffgbm.engine._sample_kernels import integrate_row
 from diffgbm.engine._walk_kernels import answer, block_mask, walk_hits
@@ -109,32 +115,66 @@ def integrate_block(
     hits = np.empty((at_once, reach), np.int32)
     counts = np.empty(at_once, np.int64)
     n = arranged.normals.shape[1]
-    together = LANES if n > 0 and np.any(steps.noise != 0.0) else 1
-    tables = np.empty((together, n_cells + 1, width))
-    buffers = low_discrepancy_buffers(n * together)
+    table = np.empty((n_cells + 1, width))
+    buffers = stratified_buffers(n)
     _, offset, stride = samples
     for first in range(0, X.shape[0], at_once):
         last = min(first + at_once, X.shape[0])
         answer(conditions, X, first, last, masks)
         walk_hits(nodes, roots, masks, block_mask(last - first), hits, counts)
-        for i in range(first, last, together):
-            end = min(i + together, last)
-            for row in range(i, end):
-                tabulate(leaves, hits[row - first, : counts[row - first]], n_cells, tables[row - i])
-            if together > 1:
-                low_discrepancy_rows(
-                    tables,
-                    lookup,
-                    knot_cell,
-                    steps,
-                    arranged,
-                    start[offset::stride],
-                    buffers,
-                    out[i:end, offset::stride],
-                )
-            elif n > 0:
-                stratified_row(
-                    tables[0], lookup, knot_cell, steps, start[offset::stride], buffers, out[i, offset::stride]
-                )
+        for i in range(first, last):
+            tabulate(leaves, hits[i - first, : counts[i - first]], n_cells, table)
+            if n > 0:
+                stratified_row(table, lookup, knot_cell, steps, start[offset::stride], buffers, out[i, offset::stride])
             else:
-                integrate_row(tables[0], lookup, knot_cell, steps, row_key(key, rows[i]), samples, start, out[i])
+                integrate_row(table, lookup, knot_cell, steps, row_key(key, rows[i]), samples, start, out[i])
+
+
+@kernel
+def integrate_lanes(
+    forest: Any,
+    whole: Any,
+    plan: Any,
+    steps: Any,
+    rows: Any,
+    samples: Any,
+    X: Any,
+    start: Any,
+    arranged: Any,
+    out: Any,
+) -> None:
+    """Carry low-discrepancy points of every row of a block, ``LANES`` rows at a time, into ``out``.
+
+    The rows of ``X`` may be in any order: ``rows`` are their places in ``out``.
+
+    ``forest`` is (conditions, questions, nodes, roots, boxes), ``whole`` is (whole values, their unit), ``plan`` is
+    (knot_cell, n_cells, width, lookup, leaves that a block reaches at most).
+    """
+    conditions, n_questions, nodes, roots, boxes = forest
+    values, unit = whole
+    knot_cell, n_cells, width, lookup, room = plan
+    offset, stride = samples
+    masks = np.empty(n_questions, np.uint64)
+    answers = np.empty(2 * n_questions + 2, np.uint64)
+    leaf = np.empty(room, np.int32)
+    reached = np.empty(room, np.uint64)
+    changes = change_buffers(room, n_cells)
+    buffers = lane_buffers(arranged.normals.shape[1], width)
+    for begin in range(0, X.shape[0], 64):
+        n_rows = min(64, X.shape[0] - begin)
+        answer(conditions, X, begin, begin + n_rows, masks)
+        both_answers(masks, answers)
+        count = walk_leaves(nodes, roots, answers, block_mask(n_rows), leaf, reached)
+        in_order(boxes, values, leaf[:count], reached, n_cells, changes)
+        for group in range(0, n_rows, LANES):
+            low_discrepancy_rows(
+                changes,
+                np.uint64(group),
+                (unit, lookup, knot_cell),
+                steps,
+                arranged,
+                start[offset::stride],
+                buffers,
+                rows[begin + group : begin + min(group + LANES, n_rows)],
+                out[:, offset::stride],
+            )

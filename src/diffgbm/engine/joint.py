@@ -13,6 +13,7 @@ from diffgbm._util.types import Array, Integers
 from diffgbm.engine.arrays import WritableArrays
 from diffgbm.engine.conditions import n_questions
 from diffgbm.engine.forest import CannotCollapse
+from diffgbm.engine.lanes import fixed_point
 from diffgbm.engine.lookup import make_lookup
 from diffgbm.engine.prune import Pruned
 from diffgbm.engine.random import as_key, positions
@@ -28,7 +29,7 @@ class Lookups(NamedTuple):
 
     edges: Array
     edges_at: Integers
-    first: NDArray[np.int32]
+    first: NDArray[np.uint16]
     first_at: Integers
     low: Array
     inverse: Array
@@ -136,15 +137,6 @@ def classify_leaves(pruned: Pruned, pairs: Integers) -> tuple[NDArray[np.void], 
     for i, (a, b) in enumerate(pairs):
         pair[bounded[:, a] & bounded[:, b] & (bounded.sum(axis=1) == 2)] = i
     return leaves, (output * (len(pairs) + 1) + pair).astype(np.int32)
-
-
-def fixed_point(pruned: Pruned) -> tuple[Integers, float]:
-    """Return the leaf values as multiples of a power of two so small that no sum of the trees fills 62 bits."""
-    largest = np.zeros(len(pruned.roots))
-    np.maximum.at(largest, pruned.leaf_tree, np.abs(pruned.value))
-    _, exponent = np.frexp(largest.sum())
-    unit = float(np.ldexp(1.0, max(int(exponent) - 62, -1000)))
-    return np.rint(pruned.value / unit).astype(np.int64), unit
 
 
 def join_lookups(edges: list[Array]) -> Lookups:

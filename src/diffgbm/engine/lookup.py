@@ -25,7 +25,7 @@ class Lookup(NamedTuple):
     ----------
     edges : ndarray of shape (n + 1,)
         The edges, then infinity.
-    first : int32 ndarray of shape (buckets + 1,)
+    first : uint16 ndarray of shape (buckets + 1,)
         How many edges lie in earlier buckets.
     low, inverse : float
         Start of the first bucket, and buckets for each unit of length.
@@ -34,14 +34,14 @@ class Lookup(NamedTuple):
     """
 
     edges: Array
-    first: NDArray[np.int32]
+    first: NDArray[np.uint16]
     low: float
     inverse: float
     most: int
 
 
 def make_lookup(edges: Array) -> Lookup:
-    """Lay buckets over ascending, distinct, finite edges."""
+    """Lay buckets over ascending, distinct, finite edges, at most 65,535."""
     n_buckets = int(min(MOST_BUCKETS, max(1, BUCKETS_PER_EDGE * len(edges))))
     found = _lookup(edges, n_buckets)
     while found.most > 1 and 2 * n_buckets <= FINE_BUCKETS:
@@ -60,5 +60,5 @@ def _lookup(edges: Array, n_buckets: int) -> Lookup:
         n_buckets, inverse = 1, 0.0
     position = (edges - low) * inverse if n_buckets > 1 else np.zeros(len(edges))
     bucket = np.clip(position, 0, n_buckets - 1).astype(np.int64)
-    first = np.searchsorted(bucket, np.arange(n_buckets + 1)).astype(np.int32)
-    return Lookup(np.append(edges, np.inf), first, low, inverse, int(np.diff(first).max()))
+    first = np.searchsorted(bucket, np.arange(n_buckets + 1)).astype(np.uint16)
+    return Lookup(np.append(edges, np.inf), first, low, inverse, int(np.diff(first.astype(np.int64)).max()))

@@ -12,6 +12,7 @@ from diffgbm._util.types import Array
 from diffgbm.engine.arrays import WritableArrays
 from diffgbm.engine.conditions import n_questions
 from diffgbm.engine.forest import CannotCollapse
+from diffgbm.engine.lanes import WORTH_IT, Lanes
 from diffgbm.engine.lookup import Lookup, make_lookup
 from diffgbm.engine.low_discrepancy import arranged_noise
 from diffgbm.engine.prune import Pruned
@@ -69,18 +70,22 @@ class ScalarField(WritableArrays):
     leaves : ndarray of LEAF
     lookup : Lookup
     steps : Steps
+    lanes : Lanes or None
+        What else several rows in the lanes of a vector need, if steps add noise.
     """
 
     pruned: Pruned
     leaves: NDArray[np.void]
     lookup: Lookup
     steps: Steps
+    lanes: Lanes | None = None
     n_outputs: int = 1
 
     @classmethod
     def make(cls, pruned: Pruned, steps: StepTable) -> ScalarField:
         """Lay the leaves of a pruned forest out for the kernels."""
-        return cls(pruned, pack_leaves(pruned), make_lookup(pruned.edges[0]), kernel_steps(steps))
+        lanes = None if steps.is_deterministic else Lanes.of(pruned)
+        return cls(pruned, pack_leaves(pruned), make_lookup(pruned.edges[0]), kernel_steps(steps), lanes)
 
     def fill(self, X: Array, draws: Draws, out: Array, offset: int, stride: int) -> None:
         """Write samples ``offset, offset + stride, ...`` of each row into ``out`` (rows, n_samples, 1)."""
@@ -88,8 +93,25 @@ class ScalarField(WritableArrays):
 
         pruned = self.pruned
         pruned.check_rows(X)
-        rows, _ = positions(draws, X.shape[0], offset, stride)
         start = np.empty(0) if draws.start is None else np.ascontiguousarray(draws.start[:, 0], dtype=np.float64)
+        arranged = arranged_noise(draws, offset, stride, len(self.steps.size))
+        if self.lanes is not None and draws.low_discrepancy:
+            room = min(min(64, len(X)) * pruned.reach, len(pruned.value))
+            order = self.lanes.order(X)
+            kernels.integrate_lanes(
+                (pruned.conditions, n_questions(pruned.conditions), pruned.nodes, pruned.roots, pruned.boxes),
+                (self.lanes.value, self.lanes.unit),
+                (pruned.knot_cell, pruned.n_cells, len(pruned.edges[0]) + 2, self.lookup, room),
+                self.steps,
+                order,
+                (offset, stride),
+                X if len(X) < WORTH_IT else X[order],
+                start,
+                arranged,
+                out.reshape(out.shape[:2]),
+            )
+            return
+        rows, _ = positions(draws, X.shape[0], offset, stride)
         at_once = max(1, min(64, HITS_MEMORY // (4 * pruned.reach)))
         kernels.integrate_block(
             (pruned.conditions, n_questions(pruned.conditions), pruned.nodes, pruned.roots, self.leaves, pruned.reach),
@@ -100,7 +122,7 @@ class ScalarField(WritableArrays):
             (draws.first_sample, offset, stride),
             X,
             start,
-            arranged_noise(draws, offset, stride, len(self.steps.size)),
+            arranged,
             out.reshape(out.shape[:2]),
         )
 

@@ -50,6 +50,9 @@ def _compile(d: int) -> None:
         )
         for _ in range(d)
     ]
-    make_engine([boosters], "collapse").prepare(steps)(features[:2, d:-1], Draws(2, 0))
+    integrate = make_engine([boosters], "collapse").prepare(steps)
+    integrate(features[:2, d:-1], Draws(2, 0))
+    if d == 1:
+        integrate(features[:2, d:-1], Draws(2, 0, start=features[:2, :1], shared=True, low_discrepancy=True))
     TreeSum(boosters)(features)
     row_uniforms(features)

@@ -348,7 +348,8 @@ class DistributionalRegressor(Insights, RegressorMixin, BaseEstimator, ABC):
 
     def encode(self, X: Any) -> Array:
         """Encode rows as the fitted models read them, shape (n, p): categories as codes, missing values as NaN."""
-        check_is_fitted(self)
+        if not hasattr(self, "n_features_in_"):  # quicker than to look for all that is fitted
+            check_is_fitted(self)
         features, owner = self.fitted_models()[0].features, type(self).__name__
         if features.names is not None and isinstance(X, np.ndarray):
             message = f"X does not have valid feature names, but {owner} was fitted with feature names"

@@ -75,8 +75,10 @@ class DenseTable:
     def __call__(self, X: Array) -> Array:
         """Return rows (n, p) as finite numbers (n, width)."""
         values = X[:, self.numeric].astype(np.float64)
-        values = np.clip(np.where(np.isfinite(values), values, self.fill), self.low, self.high)
-        values = (values - self.centre) / self.scale
+        values = np.where(np.isfinite(values), values, self.fill)
+        values = (np.minimum(np.maximum(values, self.low), self.high) - self.centre) / self.scale
+        if not len(self.gaps) and not self.levels:
+            return np.ascontiguousarray(values)
         flags = ~np.isfinite(X[:, self.gaps])
         ones = [X[:, [j]] == codes[None, :] for j, codes in self.levels]
         return np.ascontiguousarray(np.hstack([values, flags, *ones], dtype=np.float64))
