@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "growth": "benchmarks.growth",
     "levels": "benchmarks.levels",
     "list": "benchmarks.listing",
+    "members": "benchmarks.members",
     "model-files": "benchmarks.model_files",
     "nothing-to-learn": "benchmarks.nothing_to_learn",
     "peers": "benchmarks.peers.command",

@@ -39,7 +39,7 @@ def page(lines: Sequence[Record], cells: Sequence[Cell], threads: int, folds: Se
     parts += [f"![CRPS against time]({figure})"] if figure else []
     for i, found in enumerate(blocks):
         # contestants without a limit alone are the same under each
-        if found.contestants and (i == 0 or any(CONTESTANTS[name].limited for name in found.contestants)):
+        if found.contestants and (i == 0 or found.limit in found.own.values()):
             parts += [f"## {found.limit:g} seconds", *_sections(found)]
     parts += ["## Contestants", contestants(lines)]
     return "\n\n".join(parts) + "\n"
@@ -58,7 +58,8 @@ def _introduction(threads: int) -> str:
         "Settings are the defaults of each package and what its documentation recommends for distributions;",
         "nobody is tuned. The CRPS is that of 99 quantiles for all.",
         "A package that takes no time limit is fitted once, and counts under a limit if its fit took at most",
-        f"{KEPT:g} times as long. Imports are not part of a fit.",
+        f"{KEPT:g} times as long; one that was run with a shorter limit only appears with that. Imports are not part",
+        "of a fit.",
     )
     return "\n".join(sentences)
 
@@ -81,8 +82,9 @@ def missing(lines: Sequence[Record], cells: Sequence[Cell]) -> str:
     for limit in dict.fromkeys(cell.limit for cell in absent):
         counts = Counter(cell.contestant for cell in absent if cell.limit == limit)
         under = "without a limit" if limit is None else f"at {limit:g} s"
-        names = ", ".join(f"{CONTESTANTS[name].label} {n}" for name, n in counts.items())
-        items.append(f"- Missing {under}: {names}.")
+        planned = Counter(cell.contestant for cell in cells if cell.limit == limit)
+        names = ", ".join(f"{CONTESTANTS[name].label} {n} of {planned[name]}" for name, n in counts.items())
+        items.append(f"- Missing {under}: {'everything' if counts == planned else names}.")
     for name in dict.fromkeys(cell.contestant for cell in failed):
         of = [cell for cell in failed if cell.contestant == name]
         last = done[of[-1].key]["failed"].strip().splitlines()[-1][:160]
@@ -96,8 +98,8 @@ def busy(lines: Sequence[Record]) -> list[str]:
     shares = [x["fit_processor_seconds"] / x["fit_seconds"] for x in lines if x.get("fit_processor_seconds", 0.0) > 1.0]
     if shares:
         text.append(
-            f"Of the time of a fit its own processor time is {100 * np.median(shares):.0f}% in the median: something "
-            f"else used the rest. A fit on one core with less than {100 * SHARE:.0f}% is called busy."
+            f"Of the time of a fit its own processor time is {100 * np.median(shares):.0f}% in the median: other "
+            f"jobs used the rest. A fit on one core with less than {100 * SHARE:.0f}% is called busy."
         )
     count = sum(map(is_busy, lines))
     if count:
@@ -140,7 +142,7 @@ def ranks(found: Block) -> list[str]:
     others = geometric_ratios(found, reference, [NEARLY_EXACT])
     body = [
         [
-            CONTESTANTS[c].label,
+            found.label(c),
             number(mean.get(c, np.nan), ".2f"),
             number(ratios[c][0], ".3f") if c in ratios else "",
             number(others[c][0], ".3f") if c in others else "",
@@ -149,7 +151,7 @@ def ranks(found: Block) -> list[str]:
         ]
         for c in ordered(found)
     ]
-    label = CONTESTANTS[reference].label
+    label = found.label(reference)
     header = ["", "mean rank", f"CRPS over {label}", f"without {NEARLY_EXACT}", "lower CRPS on", "tables"]
     text = [markdown(header, body)]
     text.append(
@@ -176,7 +178,7 @@ def _crps(found: Block, names: Sequence[str], tables: Sequence[str]) -> str:
         return "*late*" if too_late else f"**{value:.4g}**" if value == lowest else number(value)
 
     rows = zip(names, values, late, strict=True)
-    body = [[CONTESTANTS[c].label, *map(cell, row, best, missed)] for c, row, missed in rows]
+    body = [[found.label(c), *map(cell, row, best, missed)] for c, row, missed in rows]
     if all(table in KNOWN for table in tables):
         truth = (next(of[0]["oracle"] for (_, t), of in found.lines.items() if t == table) for table in tables)
         body.append(["*the truth*", *(number(value) for value in truth)])
@@ -202,7 +204,7 @@ def _costs(found: Block, names: Sequence[str]) -> str:
     forms = [".3f", ".3f", ".2f", *(form for _, _, form in fields.values())]
     columns += [reduce(found.values(field, names), axis=1) for field, reduce, _ in fields.values()]
     body = [
-        [CONTESTANTS[name].label, *(number(float(c[i]), form) for c, form in zip(columns, forms, strict=True))]
+        [found.label(name), *(number(float(c[i]), form) for c, form in zip(columns, forms, strict=True))]
         for i, name in enumerate(names)
     ]
     header = ["", "50% coverage is off by", "90% coverage is off by", "interval score over the best", *fields]

@@ -38,6 +38,8 @@ class Block:
         Contestants and tables that were run, but failed or took too long.
     folds : tuple of int
         Folds that are averaged.
+    own : dict
+        Time limit of each contestant that takes one: this one, or the longest shorter one that it was run with.
     """
 
     limit: float
@@ -46,6 +48,12 @@ class Block:
     lines: dict[tuple[str, str], tuple[Record, ...]]
     late: frozenset[tuple[str, str]]
     folds: tuple[int, ...]
+    own: dict[str, float]
+
+    def label(self, contestant: str) -> str:
+        """Name of a contestant, with its time limit if it is another one."""
+        label, own = CONTESTANTS[contestant].label, self.own.get(contestant, self.limit)
+        return label if own == self.limit else f"{label} ({own:g} s)"
 
     def values(self, field: str, contestants: Sequence[str] | None = None) -> Array:
         """Means over folds, (contestants, tables); NaN where there are none."""
@@ -75,9 +83,14 @@ class Block:
 
 def block(lines: Sequence[Record], limit: float, threads: int, folds: Sequence[int]) -> Block:
     """Collect the lines that count under a limit."""
+    lines = [line for line in lines if line["threads"] == threads and line["fold"] in folds]
+    own: dict[str, float] = {}
+    for line in lines:
+        if line["limit"] is not None and line["limit"] <= limit:
+            own[line["contestant"]] = max(line["limit"], own.get(line["contestant"], 0.0))
     found: dict[tuple[str, str], tuple[Record, ...]] = {}
     for line in lines:
-        if line["threads"] == threads and line["fold"] in folds and line["limit"] in (limit, None):
+        if line["limit"] in (own.get(line["contestant"]), None):
             key = (line["contestant"], line["table"])
             found[key] = (*found.get(key, ()), line)
     # a mean over fewer folds would be another quantity
@@ -86,7 +99,7 @@ def block(lines: Sequence[Record], limit: float, threads: int, folds: Sequence[i
     kept = {key: of for key, of in found.items() if key not in late}
     tables = tuple(t for t in (*TABLES, *KNOWN) if any(table == t for _, table in kept))
     names = tuple(c for c in CONTESTANTS if any(name == c for name, _ in kept))
-    return Block(limit, tables, names, kept, late, tuple(folds))
+    return Block(limit, tables, names, kept, late, tuple(folds), own)
 
 
 def is_late(line: Record, limit: float) -> bool:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from benchmarks.__main__ import main
 from benchmarks.peers.environments import PeerError
-from benchmarks.rivals import command, jobs, runner
+from benchmarks.rivals import command, front, jobs, runner
 from benchmarks.rivals.contestants import CONTESTANTS
-from benchmarks.rivals.figure import draw, summary_points
+from benchmarks.rivals.figure import Point, draw, summary_points
 from benchmarks.rivals.jobs import Cell, run_cell, run_contestant
 from benchmarks.rivals.page import page
 from benchmarks.rivals.problems import KNOWN, TABLES, Problem, known_problem, limited, problem
@@ -129,7 +129,9 @@ def test_a_block_averages_folds_and_leaves_out_who_was_too_slow():
     assert lower(found, "fast") == {"fast": 0, "ngboost": 2, "quantile_forest": 0}
     not_run = [x for x in lines() if (x["contestant"], x["table"]) != ("ngboost", "energy")]
     assert block(not_run, 30.0, 1, [1, 2]).complete == ("fast", "quantile_forest")
-    assert block(lines(), 120.0, 1, [1, 2]).contestants == ("ngboost", "quantile_forest")
+    longer = block(lines(), 120.0, 1, [1, 2])
+    assert list(map(longer.label, longer.contestants)) == ["AutoDiffGBM fast (30 s)", "NGBoost", "quantile-forest"]
+    assert block(lines(), 20.0, 1, [1, 2]).contestants == ("ngboost", "quantile_forest")
     assert block(lines(), 30.0, 2, [1, 2]).contestants == ()
     one_fold = block([x for x in lines() if x["fold"] == 1 or x["contestant"] == "fast"], 30.0, 1, [1, 2])
     assert one_fold.contestants == ("fast",)
@@ -158,7 +160,9 @@ def test_the_page_ranks_and_says_what_is_missing():
     )
     text = page(lines(), everything, 1, [1, 2], "rivals.png")
     assert "6 of 24 fits are missing and 0 failed" in text
-    assert "Missing at 30 s: AutoDiffGBM best 6." in text
+    assert "Missing at 30 s: AutoDiffGBM best 6 of 6." in text
+    longer = command.plan(["yacht", "energy", "bimodal"], [1, 2], ["fast", "best"], [30.0, 600.0], 1)
+    assert "Missing at 600 s: everything." in page(lines(), longer, 1, [1, 2], None)
     assert "| AutoDiffGBM fast | 1.00 | 1.000 | 1.000 |  | 3 |" in text
     assert "| NGBoost | 2.00 | 1.500 | 1.500 | 0 | 3 |" in text
     assert "| *the truth* | 0.25 |" in text
@@ -177,8 +181,9 @@ def test_the_figure(tmp_path):
     pytest.importorskip("matplotlib")
     blocks = [block(lines(), limit, 1, [1, 2]) for limit in (30.0, 120.0)]
     points = summary_points(blocks)
-    assert points["fast"] == [(30.0, pytest.approx(11.0), pytest.approx(1.0))]
-    assert points["ngboost"][1] == (120.0, pytest.approx(11.0), pytest.approx(1.5))
+    assert points["fast"] == [Point(30.0, pytest.approx(11.0), pytest.approx(1.0), 3)]
+    # it takes no limit: one point
+    assert points["ngboost"] == [Point(120.0, pytest.approx(11.0), pytest.approx(1.5), 3)]
     assert draw(blocks, tmp_path / "rivals.png").stat().st_size > 1000
     assert draw([], tmp_path / "none.png") is None
 
@@ -246,3 +251,15 @@ def test_the_command_writes_a_page_of_what_there_is(tmp_path, capsys):
         records.append(tmp_path / "rivals.jsonl", each)
     assert main(["rivals", "--page-only", "--threads", "1", "--results", str(tmp_path)]) == 0
     assert "Not complete" in (tmp_path / "rivals.md").read_text()
+
+
+def test_the_table_of_the_readme_has_ranks_losses_and_costs():
+    better = [{**x, "crps": 0.1} if (x["contestant"], x["table"]) == ("ngboost", "energy") else x for x in lines()]
+    rows = front.table(better, 30.0).splitlines()[2:]
+    assert rows == [
+        "| AutoDiffGBM fast | 1.3 | 1.00 |  | 0.000 | 10.0 | 0.01 |",
+        "| NGBoost | 1.7 | 0.53 | 1 of 3 | 0.000 | 10.0 | 0.01 |",
+        "| quantile-forest | 3.0 | 2.00 | 0 of 3 | 0.000 | 10.0 | 0.01 |",
+    ]
+    unfinished = [x for x in lines() if (x["contestant"], x["table"]) != ("ngboost", "energy")]
+    assert "NGBoost" not in front.table(unfinished, 30.0)
