@@ -146,6 +146,7 @@ def test_joined_compressions():
     assert both.crps_rise == pytest.approx(0.02)
     assert both.rows == 150
     assert both.economy == Economy(0.75, 0.75, 34)
-    assert "Compressed to 3 of 8 bags in 2 of 3 members, first-stage models to fewer trees, samplers to 75%" in str(
-        both
+    assert (
+        "Compressed to 3 of 8 bags in 2 of 3 members, first-stage models to fewer trees and points, samplers to 75%"
+        in str(both)
     )

@@ -42,4 +42,7 @@ def test_points_of_a_bag_are_computed_and_the_rest_interpolated(pool):
 def test_parts_are_single_savings():
     economy = Economy(0.5, 0.35, 34)
     assert economy.parts == [Economy(trees=0.5), Economy(steps=0.35), Economy(points=34)]
-    assert str(economy) == ", first-stage models to fewer trees, samplers to 35% of their steps, bags to 34 points"
+    assert (
+        str(economy)
+        == ", first-stage models to fewer trees and points, samplers to 35% of their steps, bags to 34 points"
+    )

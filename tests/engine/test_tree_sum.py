@@ -83,3 +83,21 @@ def test_weights_default_to_one():
     boosters = [models.booster(0, 0, seed) for seed in (1, 2)]
     X = models.rows(70, 0)
     np.testing.assert_allclose(TreeSum(boosters)(X), TreeSum(boosters, [1.0, 1.0])(X), rtol=0)
+
+
+@pytest.mark.parametrize("kind", sorted(models.KINDS))
+def test_a_packed_forest_gives_a_row_alone_the_same_bits(kind, monkeypatch):
+    boosters = [models.booster(1, 1, seed, **models.KINDS[kind]) for seed in (1, 2)]
+    total = TreeSum(boosters, [0.25, 0.75])
+    assert total.packed.nodes.nbytes == total.pruned.nodes.nbytes // 2
+    rng = np.random.default_rng(3)
+    Z = np.hstack([rng.normal(size=(90, 1)), models.rows(90, 4, awkward=0.3), rng.normal(size=(90, 1))])
+    alone = np.concatenate([total(Z[i : i + 1]) for i in range(len(Z))])
+    np.testing.assert_array_equal(alone, total(Z))
+    with pytest.raises(ValueError, match="columns of x"):
+        total(Z[:1, :-1])
+    # numbers that do not fit into 16 bits are not packed
+    monkeypatch.setattr(tree_sum, "NO_QUESTION", 0)
+    other = TreeSum(boosters, [0.25, 0.75])
+    assert other.packed is None
+    np.testing.assert_array_equal(other(Z[:1]), alone[:1])

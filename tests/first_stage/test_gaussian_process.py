@@ -148,3 +148,35 @@ def test_posterior_means_are_sums_of_correlations(kernel, m):
     again = pickle.loads(pickle.dumps(fitted))
     assert "scaled_points" not in vars(again)
     np.testing.assert_array_equal(again(rows), found)
+
+
+def smooth_process(kernel, m=400):
+    rng = np.random.default_rng(1)
+    points = rng.uniform(-1.0, 1.0, size=(m, 2))
+    lengths = np.array([[1.0, 1.5], [0.8, 2.0]])
+    alpha = rng.normal(size=(2, m)) / m
+    dense = DenseTable.learn(points, [])
+    return GaussianProcess(dense, kernel, dense(points), lengths, alpha, np.array([0.5, -1.0])), points
+
+
+@pytest.mark.parametrize("kernel", ["matern", "rbf"])
+def test_a_part_of_the_points_has_nearly_the_same_means(kernel):
+    process, points = smooth_process(kernel)
+    part = process.part(100)
+    assert part.points.shape == (100, 2)
+    assert part.alpha.shape == (2, 100)
+    new = np.random.default_rng(2).uniform(-1.0, 1.0, size=(200, 2))
+    for rows in (points, new):
+        whole = process(rows)
+        assert np.sqrt(np.mean((part(rows) - whole) ** 2)) < 0.03 * whole.std()
+    # coefficients of the same points alone are something else
+    cut = replace(process, points=part.points, alpha=process.alpha[:, ((np.arange(100) + 0.5) * 4).astype(int)])
+    assert np.abs(cut(new) - process(new)).max() > 5.0 * np.abs(part(new) - process(new)).max()
+
+
+def test_a_part_of_all_points_is_the_process_and_equal_points_do_no_harm():
+    process, _ = smooth_process("rbf", m=60)
+    assert process.part(60) is process
+    assert process.part(100) is process
+    same = replace(process, points=np.repeat(process.points[:10], 6, axis=0))
+    np.testing.assert_allclose(same.part(30)(same.points), same(same.points), rtol=0, atol=1e-3)

@@ -22,7 +22,7 @@ class Economy:
     Attributes
     ----------
     trees : float
-        Share of the trees of first-stage models.
+        Share of the trees of first-stage models; of the points of Gaussian processes half as much.
     steps : float
         Share of the steps of samplers.
     points : int or None
@@ -66,7 +66,7 @@ class Economy:
 
     def __str__(self) -> str:
         said = {
-            "first-stage models to fewer trees": self.trees < 1.0,
+            "first-stage models to fewer trees and points": self.trees < 1.0,
             f"samplers to {self.steps:.0%} of their steps": self.steps < 1.0,
             f"bags to {self.points} points": self.points is not None,
         }
@@ -75,5 +75,5 @@ class Economy:
 
 WHOLE = Economy()
 """No saving at all."""
-ECONOMIES = tuple(Economy(*each) for each in product((1.0, 0.5, 0.25), (1.0, 0.5, 0.35), (None, 89, 55, 34, 21)))
+ECONOMIES = tuple(Economy(*each) for each in product((1.0, 0.5, 0.25, 0.1), (1.0, 0.5, 0.35), (None, 89, 55, 34, 21)))
 """Savings that are tried."""

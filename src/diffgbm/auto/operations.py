@@ -17,12 +17,15 @@ from diffgbm.first_stage.gaussian_process import GaussianProcess
 from diffgbm.first_stage.leaf_forest import LeafForest
 from diffgbm.first_stage.lightgbm_mean import BoosterAverage
 from diffgbm.first_stage.stack import Weighted
+from diffgbm.first_stage.thinning import left_of
 from diffgbm.fitting.model import FittedModel
 
 STEP, NOISY_STEP = 1.5, 2.0
 """A point at a step, and what noise adds to it."""
 CELL, LEAF = 0.5, 5.0
 """A cell of a row's table, and a leaf that the row reaches."""
+NOISY_CELL, NOISY_LEAF = 0.12, 2.5
+"""The same where there is noise, and eight rows are collapsed together."""
 OTHER = 50_000.0
 """A predictor, or a forest, of another kind."""
 ALWAYS = 15_000.0
@@ -68,7 +71,8 @@ def _bag(member: FittedModel, b: int) -> Work:
     knots = sum(2 if w else 1 for w in steps.corrector)
     noisy = sum(bool(e) for e in steps.noise)
     point = STEP * knots + NOISY_STEP * noisy
-    table = CELL * field.pruned.n_cells * (len(field.pruned.edges[0]) + 2) + LEAF * field.pruned.reach
+    cell, leaf = (NOISY_CELL, NOISY_LEAF) if noisy else (CELL, LEAF)
+    table = cell * field.pruned.n_cells * (len(field.pruned.edges[0]) + 2) + leaf * field.pruned.reach
     return Work(point, table / (len(member.bags) if shared else 1))
 
 
@@ -84,14 +88,14 @@ class Operations:
         Operations of each first-stage predictor, by its identity: members share them.
     members : tuple of frozenset of int
         The predictors that each member needs.
-    thinnable : frozenset of int
-        The predictors that average many trees.
+    parts : dict of int to object
+        The predictors themselves.
     """
 
     bags: tuple[tuple[Work, ...], ...]
     predictors: dict[int, float]
     members: tuple[frozenset[int], ...]
-    thinnable: frozenset[int]
+    parts: dict[int, Any]
 
     @classmethod
     def of(cls, pool: PooledModel) -> Operations:
@@ -105,7 +109,7 @@ class Operations:
             tuple(tuple(_bag(member, b) for b in range(len(member.bags))) for member in pool.members),
             {id(part): PREDICTORS.get(type(part), lambda _: OTHER)(part) for parts in needed for part in parts},
             tuple(frozenset(map(id, parts)) for parts in needed),
-            frozenset(id(part) for parts in needed for part in parts if isinstance(part, (BoosterAverage, LeafForest))),
+            {id(part): part for parts in needed for part in parts},
         )
 
     def total(self, kept: Sequence[Sequence[int]], economy: Economy = WHOLE) -> float:
@@ -117,5 +121,5 @@ class Operations:
                 # of the whole pool's points, few bags compute many each
                 points = economy.points or max(POINTS_OF_A_BAG, USUAL_POINTS / members / len(left))
                 bags += self.bags[m][b].total(points, economy.steps)
-        trees = sum(self.predictors[part] * (economy.trees if part in self.thinnable else 1.0) for part in used)
+        trees = sum(self.predictors[part] * left_of(self.parts[part], economy.trees) for part in used)
         return ALWAYS + bags + trees

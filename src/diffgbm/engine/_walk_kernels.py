@@ -15,7 +15,10 @@ ZERO = np.float64(np.float32(1e-35))
 MISSING_ZERO = 1
 MISSING_NAN = 2
 TREES = 16
-"""Trees that are walked in step for a row alone."""
+"""Trees that are walked in step for the last row of many."""
+SLOTS = 8
+"""Trees that are walked in turns for a row alone."""
+HALF, LOW_HALF = np.uint32(16), np.uint32(0xFFFF)
 
 
 @part
@@ -223,3 +226,53 @@ def sum_rows(
         for i in range(first, last):
             out[i] = total[i - first]
         first = last
+
+
+@part
+def walk_packed(packed: Any, roots: Any, answers: Any, leaf: Any) -> None:
+    """Write the number in its tree of the leaf that one row reaches in each tree; ``answers`` are bytes.
+
+    Several trees take turns, so that none waits for the memory of another; one that is done makes room for the next.
+    """
+    n = len(roots)
+    at, tree = np.empty(SLOTS, np.uint64), np.empty(SLOTS, np.int64)
+    used = min(SLOTS, n)
+    for p in range(used):
+        at[p] = roots[p]
+        tree[p] = p
+    following = used
+    while used > 0:
+        p = 0
+        while p < used:
+            node = packed[at[p]]
+            question, rest = node >> HALF, np.uint64(node & LOW_HALF)
+            if question != LOW_HALF:
+                at[p] += ONE if answers[question] != 0 else rest
+                p += 1
+                continue
+            leaf[tree[p]] = rest
+            if following < n:
+                at[p] = roots[following]
+                tree[p] = following
+                following += 1
+                p += 1
+            else:  # the last one takes the place
+                used -= 1
+                at[p] = at[used]
+                tree[p] = tree[used]
+
+
+@kernel
+def sum_row(conditions: Any, n_questions: Any, packed: Any, roots: Any, first_leaf: Any, value: Any, X: Any) -> Any:
+    """Predict the one row of ``X`` with a packed forest: the bits of ``sum_rows``."""
+    masks = np.empty(n_questions, np.uint64)
+    answers = np.empty(n_questions, np.uint8)
+    answer(conditions, X, 0, 1, masks)
+    for q in range(n_questions):
+        answers[q] = masks[q]
+    leaf = np.empty(len(roots), np.int64)
+    walk_packed(packed, roots, answers, leaf)
+    total = 0.0
+    for t in range(len(roots)):
+        total += value[first_leaf[t] + leaf[t]]
+    return total

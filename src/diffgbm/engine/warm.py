@@ -54,5 +54,7 @@ def _compile(d: int) -> None:
     integrate(features[:2, d:-1], Draws(2, 0))
     if d == 1:
         integrate(features[:2, d:-1], Draws(2, 0, start=features[:2, :1], shared=True, low_discrepancy=True))
-    TreeSum(boosters)(features)
+    total = TreeSum(boosters)
+    total(features)
+    total(features[:1])
     row_uniforms(features)

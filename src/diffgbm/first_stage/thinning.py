@@ -1,4 +1,4 @@
-"""Thinner first-stage models: averages over fewer trees, nearly the same predictions in less time."""
+"""Thinner first-stage models: fewer trees and points of processes, nearly the same predictions in less time."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from typing import Any, TypeVar
 import numpy as np
 
 from diffgbm.first_stage.assembly import FittedFirstStage
+from diffgbm.first_stage.gaussian_process import GaussianProcess
 from diffgbm.first_stage.leaf_forest import LeafForest
 from diffgbm.first_stage.lightgbm_mean import BoosterAverage
 from diffgbm.first_stage.stack import Weighted
 
 Item = TypeVar("Item")
 
-LEAST_TREES = 20
-"""Trees of a leaf forest that are left at least."""
+LEAST_TREES, LEAST_POINTS = 20, 200
+"""Trees of a leaf forest, and points of a Gaussian process, that are left at least."""
+OF_POINTS = 0.5
+"""Share of a process's points for each share of trees: its means need few points (on 4,000 rows of 8 columns an eighth
+of the points moves them by 1 to 2% of their standard deviation)."""
 
 
 def thinned(stage: FittedFirstStage, share: float, memo: dict[int, Any]) -> FittedFirstStage:
-    """Return a first stage that averages about a share of the fold models and trees, evenly chosen.
+    """Return a first stage of about a share of the fold models and trees, and half that share of points, evenly chosen.
 
-    A Gaussian process and any other regressor stays. ``memo`` keeps the predictors that several first stages share.
+    Any other regressor stays. ``memo`` keeps the predictors that several first stages share.
     """
 
     def thin(predictor: Any) -> Any:
@@ -47,7 +51,16 @@ def _thinned(predictor: Any, share: float, thin: Any) -> Any:
         return BoosterAverage(tuple(_some(folds, share, 1) for folds in predictor.models))
     if isinstance(predictor, LeafForest):
         return predictor.part(_some(tuple(range(len(predictor.roots))), share, LEAST_TREES))
+    if isinstance(predictor, GaussianProcess):
+        return predictor.part(max(LEAST_POINTS, round(left_of(predictor, share) * len(predictor.points))))
     return predictor
+
+
+def left_of(predictor: Any, share: float) -> float:
+    """Return about how much of a predictor's work is left of a thinned first stage."""
+    if share == 1.0 or not isinstance(predictor, (BoosterAverage, LeafForest, GaussianProcess)):
+        return 1.0
+    return share * (OF_POINTS if isinstance(predictor, GaussianProcess) else 1.0)
 
 
 def _some(items: tuple[Item, ...], share: float, least: int) -> tuple[Item, ...]:
