@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "model-files": "benchmarks.model_files",
     "nothing-to-learn": "benchmarks.nothing_to_learn",
     "peers": "benchmarks.peers.command",
+    "pretrained": "benchmarks.pretrained",
     "raw": "benchmarks.raw.command",
     "rivals": "benchmarks.rivals.command",
     "run": "benchmarks.running",
