@@ -11,7 +11,7 @@ from diffgbm._util.types import Array
 
 BUCKETS_PER_EDGE = 8
 MOST_BUCKETS = 1 << 16
-FINE_BUCKETS = 1 << 12
+FINE_BUCKETS = 1 << 13
 """Up to this many buckets, there are more of them until none holds two edges; their table stays in a near cache."""
 
 
