@@ -1,6 +1,6 @@
 """The table of `AutoDiffGBM` beside its peers, from the lines of the benchmarks: the directive ``{beside-peers}``.
 
-    python docs/_ext/beside_peers.py    # prints the table; the README shows the same one, and a test compares them
+    python docs/_ext/beside_peers.py    # prints the table
 
 Every column is averaged over the folds on which `AutoDiffGBM` was measured, so that all of them saw the same rows.
 """

@@ -1,16 +1,12 @@
 """The README: short, and its code prints what it shows."""
 
 import re
-import sys
 
 import pytest
+from benchmarks.rivals import front
 
 import diffgbm
 from tests.docs.pages import DOCS, blocks, run, same_output
-
-sys.path.insert(0, str(DOCS / "_ext"))
-
-import beside_peers
 
 pytest.importorskip("pandas")
 
@@ -56,7 +52,7 @@ def test_its_code_is_what_a_reader_pastes():
 
 
 def test_its_one_table_is_that_of_the_lines():
-    assert table(README.read_text(encoding="utf-8")) == beside_peers.front_table()
+    assert table(README.read_text(encoding="utf-8")) == front.front_table()
 
 
 def test_its_links_lead_somewhere():
