@@ -47,7 +47,7 @@ def summary_points(blocks: Sequence[Block]) -> dict[str, list[Point]]:
         for name, crps, spent in zip(found.contestants, found.values("crps"), seconds, strict=True):
             known = np.isfinite(crps) & wanted
             if known.any() and found.own.get(name, found.limit) == found.limit:
-                ratio, total = (_geometric(values[known]) for values in (crps / reference, spent))
+                ratio, total = _geometric(crps[known] / reference[known]), _geometric(spent[known])
                 mine = points.setdefault(name, [])
                 # without a limit the longest limit has all of its tables
                 mine[:] = mine if CONTESTANTS[name].limited else []

@@ -11,7 +11,7 @@ from benchmarks.rivals.command import RESULTS, THREADS
 from benchmarks.rivals.jobs import KEY
 from benchmarks.rivals.page import coverage_error, mean_rank, number, ordered
 from benchmarks.rivals.problems import FOLDS
-from benchmarks.rivals.results import NEARLY_EXACT, block, geometric_ratios, lower, shown_folds
+from benchmarks.rivals.results import block, geometric_ratios, lower, shown_folds
 
 LIMIT = 120.0
 HEADER = ("", "mean rank", "CRPS / {}", "lower CRPS on", "90% coverage off by", "fit, s", "predict, ms a row")
@@ -22,7 +22,7 @@ def table(lines: Sequence[Record], limit: float = LIMIT) -> str:
     found = block(lines, limit, THREADS, shown_folds(lines, limit, THREADS, FOLDS))
     rank, reference = mean_rank(found), found.reference
     names = [name for name in ordered(found) if name in rank]
-    ratios, wins = geometric_ratios(found, reference, [NEARLY_EXACT]), lower(found, reference)
+    ratios, wins = geometric_ratios(found, reference), lower(found, reference)
     fit = np.nanmedian(found.values("fit_seconds", names), axis=1)
     row = np.nanmedian(found.values("row_microseconds", names), axis=1) / 1000.0
     covered = coverage_error(found, names, 90)

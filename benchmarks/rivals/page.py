@@ -12,7 +12,7 @@ from benchmarks.records import Record
 from benchmarks.rivals.contestants import CONTESTANTS
 from benchmarks.rivals.jobs import KEY, SHARE, Cell, is_busy
 from benchmarks.rivals.problems import KNOWN
-from benchmarks.rivals.results import KEPT, NEARLY_EXACT, Block, block, geometric_ratios, lower, shown_folds
+from benchmarks.rivals.results import DISCRETE, KEPT, NEARLY_EXACT, Block, block, geometric_ratios, lower, shown_folds
 from benchmarks.tables.ranking import ALPHA, critical_difference, friedman, mean_ranks
 from diffgbm._util.types import Array
 
@@ -139,24 +139,22 @@ def ranks(found: Block) -> list[str]:
     """Mean ranks of the contestants run on all tables, with Friedman's test and Nemenyi's critical difference."""
     reference, complete, mean = found.reference, found.complete, mean_rank(found)
     ratios, wins = geometric_ratios(found, reference), lower(found, reference)
-    others = geometric_ratios(found, reference, [NEARLY_EXACT])
     body = [
         [
             found.label(c),
             number(mean.get(c, np.nan), ".2f"),
             number(ratios[c][0], ".3f") if c in ratios else "",
-            number(others[c][0], ".3f") if c in others else "",
             "" if c == reference else str(wins[c]),
             str(int(np.isfinite(found.values("crps", [c])[0]).sum())),
         ]
         for c in ordered(found)
     ]
     label = found.label(reference)
-    header = ["", "mean rank", f"CRPS over {label}", f"without {NEARLY_EXACT}", "lower CRPS on", "tables"]
+    header = ["", "mean rank", f"CRPS over {label}", "lower CRPS on", "tables"]
     text = [markdown(header, body)]
     text.append(
-        f"CRPS ratios are geometric means over the tables that both have; {NEARLY_EXACT} has few values, which some "
-        f'hit exactly. "lower CRPS on" counts the tables on which a contestant is better than {label}.'
+        f"CRPS ratios are geometric means over the tables that both have, without {NEARLY_EXACT}, which some predict "
+        f'exactly. "lower CRPS on" counts the tables on which a contestant is better than {label}.'
     )
     test = friedman(found.to_rank(complete)) if len(complete) > 2 else None
     if test is not None:
@@ -186,8 +184,9 @@ def _crps(found: Block, names: Sequence[str], tables: Sequence[str]) -> str:
 
 
 def coverage_error(found: Block, names: Sequence[str], level: int) -> Array:
-    """Mean over tables of the distance between coverage and its level (contestants,)."""
-    return np.asarray(np.nanmean(np.abs(found.values(f"coverage_{level}", names) - level / 100.0), axis=1))
+    """Mean over tables with a continuous response of the distance between coverage and its level (contestants,)."""
+    kept = [table not in DISCRETE for table in found.tables]
+    return np.asarray(np.nanmean(np.abs(found.values(f"coverage_{level}", names)[:, kept] - level / 100.0), axis=1))
 
 
 def _costs(found: Block, names: Sequence[str]) -> str:
@@ -198,7 +197,7 @@ def _costs(found: Block, names: Sequence[str]) -> str:
         "predict (us a row), median": ("row_microseconds", np.nanmedian, ".0f"),
         "peak memory (MB)": ("peak_megabytes", np.nanmax, ".0f"),
     }
-    interval = found.values("interval_score_90", names)
+    interval = found.values("interval_score_90", names)[:, [table != NEARLY_EXACT for table in found.tables]]
     relative = np.exp(np.nanmean(np.log(interval / np.nanmin(interval, axis=0)), axis=1))
     columns = [coverage_error(found, names, 50), coverage_error(found, names, 90), relative]
     forms = [".3f", ".3f", ".2f", *(form for _, _, form in fields.values())]
@@ -208,7 +207,11 @@ def _costs(found: Block, names: Sequence[str]) -> str:
         for i, name in enumerate(names)
     ]
     header = ["", "50% coverage is off by", "90% coverage is off by", "interval score over the best", *fields]
-    return markdown(header, body)
+    return (
+        markdown(header, body) + f"\n\nCoverage leaves out {' and '.join(DISCRETE)}, whose responses have few values: "
+        f"intervals of the true distribution would cover more than they say. The interval score leaves out "
+        f"{NEARLY_EXACT}."
+    )
 
 
 def contestants(lines: Sequence[Record]) -> str:

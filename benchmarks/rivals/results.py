@@ -17,7 +17,9 @@ KEPT = 1.2
 REFERENCE = {30.0: "fast", 120.0: "balanced", 600.0: "best"}
 """Our contestant that others are compared with under each limit."""
 NEARLY_EXACT = "naval"
-"""Its response has few values, which some contestants hit exactly: one ratio would rule a mean."""
+"""Its response has few values, which some contestants hit exactly: ratios of CRPS would be infinite."""
+DISCRETE = ("wine", NEARLY_EXACT)
+"""Responses of few values: an interval contains a value or not, and one of the true distribution covers too much."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +120,13 @@ def shown_folds(lines: Sequence[Record], limit: float, threads: int, folds: Sequ
     return tuple(fold for fold in folds if any(line["fold"] == fold for line in lines))[:1]
 
 
-def geometric_ratios(block: Block, reference: str, without: Sequence[str] = ()) -> dict[str, tuple[float, int]]:
-    """Geometric mean of each contestant's CRPS over that of ``reference``, and on how many tables."""
+def geometric_ratios(block: Block, reference: str) -> dict[str, tuple[float, int]]:
+    """Geometric mean of each contestant's CRPS over that of ``reference``, and on how many tables.
+
+    The table that some predict exactly is left out.
+    """
     base = block.values("crps", [reference])[0]
-    wanted = np.array([table not in without for table in block.tables])
+    wanted = np.array([table != NEARLY_EXACT for table in block.tables])
     out = {}
     for name, row in zip(block.contestants, block.values("crps"), strict=True):
         both = np.isfinite(row) & np.isfinite(base) & wanted
