@@ -89,3 +89,32 @@ def test_each_response_has_its_booster_and_sees_the_whole_noisy_response():
     assert len(boosters) == 2
     for booster in boosters:
         assert (booster.feature_importance()[:2] > 0).all()
+
+
+def test_held_out_rows_that_all_weigh_one_are_scored_like_any_others():
+    """LightGBM drops weights that are all one; the zeros that it then keeps ended training after one round."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 2))
+    y = X[:, :1] + 0.1 * rng.standard_normal((200, 1))
+    weights = np.where(np.arange(160) < 3, 2.0, 1.0)
+    recipe, losses = DiffGBM.flow().recipe, []
+    held_out = noisy_rows(recipe, X[160:], y[160:], np.ones(40), 2, rng)
+    booster = train(
+        noisy_rows(recipe, X[:160], y[:160], weights, 5, rng), held_out, 60, 5, tick=losses.append, learning_rate=0.3
+    )[0]
+    assert losses[-1] is None
+    assert np.isfinite(losses[:-1]).all()
+    assert booster.best_iteration > 5
+    error = booster.predict(tiled(held_out)) - held_out.targets[:, 0]
+    assert min(losses[:-1]) == pytest.approx(np.mean(error**2), rel=1e-6)
+
+
+def test_a_few_copied_rows_do_not_end_training():
+    """Copies are one row with their weight, and most bags hold out rows of weight one alone."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((300, 2))
+    y = X[:, 0] + 0.1 * rng.standard_normal(300)
+    X, y = np.vstack([X, X[:2]]), np.append(y, y[:2])
+    model = DiffGBM.flow(n_bags=5, n_repeats=3, n_estimators=60, early_stopping_rounds=5, residualize="off", seed=0)
+    model.fit(X, y)
+    assert min(bag[0].num_trees() for bag in model.model_.bags) > 5

@@ -140,6 +140,18 @@ class BlockDataset(lgb.Dataset):
         also = (*_BINNING, "seed") if seeded else _BINNING
         self._also: tuple[str, ...] = also if options.get("reference") is None else ()
 
+    def construct(self) -> BlockDataset:
+        """Bin the rows, once.
+
+        LightGBM drops weights that are all one. Rows that are binned as a reference with weights then keep the zeros
+        that it reserved for them: their loss is not a number, and early stopping ends after one round.
+        """
+        new = self._handle is None
+        super().construct()
+        if new and self.weight is None and self.get_field("weight") is not None:
+            self.set_field("weight", np.ones(self.num_data(), dtype=np.float32))
+        return self
+
     def get_params(self) -> dict[str, Any]:
         """Parameters that concern the data."""
         params: dict[str, Any] = super().get_params()
