@@ -22,6 +22,10 @@ def test_a_candidate_reads_as_a_line():
         "flow matching of the residuals of stacked regressions, "
         "given the predicted mean and the predicted distribution function"
     )
+    assert str(Candidate("none", ("mean", "cdf", "kernel_cdf"), "edm")) == (
+        "diffusion of the response, "
+        "given the predicted mean, the predicted distribution function and a smooth distribution function"
+    )
     assert str(LARGE_PLAIN) == "diffusion of the response, large trees"
     sampler = Sampler("heun", 10, "ode")
     assert str(replace(candidate, sampler=sampler)).endswith(f", sampled by {sampler}")
@@ -30,7 +34,7 @@ def test_a_candidate_reads_as_a_line():
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_different_candidates_have_different_names(preset):
-    everything = stages("stack", "cdf", *PRESETS[preset].first_stage_models)
+    everything = stages("stack", "cdf", "kernel_cdf", *PRESETS[preset].first_stage_models)
     candidates = [
         replace(candidate, size=size)
         for candidate in candidates_of(PRESETS[preset], everything)
@@ -59,11 +63,15 @@ def stages(*names):
 
 def test_candidates_need_their_first_stage_models():
     preset = PRESETS["fast"]
-    with_all = candidates_of(preset, stages("stack", "cdf"))
+    with_all = candidates_of(preset, stages("stack", "cdf", "kernel_cdf"))
     assert len(with_all) == len(preset.first_stages) * len(preset.recipes)
     assert len(set(with_all)) == len(with_all)
+    # a candidate goes on with the features that were fitted, once
     without_cdf = candidates_of(preset, stages("stack"))
-    assert {c for c in with_all if "cdf" not in c.features} == set(without_cdf)
+    assert {(c.subtracted, c.features) for c in without_cdf} == {("stack", ()), ("none", ("mean",))}
+    assert len(set(without_cdf)) == len(without_cdf)
+    only_cdf = replace(preset, first_stages=(("none", ("cdf",)), ("none", ())))
+    assert {c.features for c in candidates_of(only_cdf, stages("stack"))} == {()}
 
 
 def test_without_first_stage_models_the_recipes_are_left():

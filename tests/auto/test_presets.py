@@ -18,7 +18,7 @@ def test_every_name_is_in_its_catalogue(name):
     for model in preset.first_stage_models:
         assert hasattr(build(model, size_for(5000, preset.gp_rows)), "cross_fit")
         assert CATALOGUE[model].predicts_response
-    known = {"none", "stack", "cdf", *preset.first_stage_models}
+    known = {"none", "stack", "cdf", "kernel_cdf", *preset.first_stage_models}
     for subtracted, features in preset.first_stages:
         assert {subtracted.removesuffix(SHRUNK_SCALE), *map(fitted_name, features)} <= known
     assert set(preset.recipes) <= set(NAMED)

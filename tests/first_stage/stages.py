@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from diffgbm.first_stage import Task
 from diffgbm.first_stage.conditional_cdf import ConditionalCDF
 from diffgbm.first_stage.gaussian_process import GaussianProcessMean
+from diffgbm.first_stage.kernel_cdf import KernelCDF
 from diffgbm.first_stage.leaf_forest import ExtraTreesMean
 from diffgbm.first_stage.lightgbm_mean import LightGBMMean
 from diffgbm.first_stage.regressors import AnyRegressor
@@ -29,8 +30,11 @@ ALL = {
     **FOLDED,
     "gp_matern": GaussianProcessMean("matern", 40),
     "gp_rbf": GaussianProcessMean("rbf", 60, 70),
+    "kernel_cdf": KernelCDF("rbf", 60, 70, 3),
     "stack": Stack((LightGBMMean(SMALL), AnyRegressor(Ridge()))),
 }
+FUNCTIONS = ("cdf", "kernel_cdf")
+"""Models of the distribution function: their first output of each response is its mean."""
 
 
 def table(n=90, d=1, seed=0):

@@ -18,6 +18,7 @@ from diffgbm.first_stage.catalogue import (
 )
 from diffgbm.first_stage.conditional_cdf import ConditionalCDF
 from diffgbm.first_stage.gaussian_process import GaussianProcessMean
+from diffgbm.first_stage.kernel_cdf import KernelCDF
 from diffgbm.first_stage.leaf_forest import ExtraTreesMean
 from diffgbm.first_stage.lightgbm_mean import LightGBMMean
 from diffgbm.first_stage.regressors import AnyRegressor
@@ -26,7 +27,7 @@ from tests.conftest import tiny, toy
 
 def test_what_the_arguments_accept():
     assert subtracted_names() == ("off", "mean", "mean_scale", "mean_shrunk_scale", "stack", "gp")
-    assert feature_names() == ("mean", "stack", "gp", "cdf")
+    assert feature_names() == ("mean", "stack", "gp", "cdf", "kernel_cdf")
     assert stacked_names() == ("mean", "stack", "gp")
 
 
@@ -46,7 +47,8 @@ def test_sizes():
     assert build("extra_trees", Size(n_trees=7)) == ExtraTreesMean(7)
     assert build("cdf", Size(n_trees=7)) == ConditionalCDF(7)
     assert build("gp") == build("gp_matern") == GaussianProcessMean()
-    assert build("gp_rbf", Size(gp_rows=1000)) == GaussianProcessMean("rbf", 200, 1000)
+    assert build("gp_rbf", Size(gp_rows=1000)) == GaussianProcessMean("rbf", 100, 1000)
+    assert build("kernel_cdf", Size(gp_rows=1000)) == KernelCDF("rbf", 100, 1000)
     assert build("gp_rbf", Size(gp_rows=9000)) == GaussianProcessMean("rbf", 500, 9000)
     assert build("mean", Size(lightgbm={"num_leaves": 3})) == LightGBMMean({**RESIDUALIZER_A, "num_leaves": 3})
     assert build("lightgbm") == LightGBMMean(RESIDUALIZER_C)

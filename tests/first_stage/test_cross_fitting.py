@@ -13,7 +13,7 @@ from diffgbm.first_stage import Task
 from diffgbm.first_stage.catalogue import build
 from diffgbm.first_stage.conditional_cdf import ConditionalCDF
 from diffgbm.first_stage.cross_fitting import combine
-from tests.first_stage.stages import ALL, FOLDED, table, task_of
+from tests.first_stage.stages import ALL, FOLDED, FUNCTIONS, table, task_of
 
 
 @pytest.mark.parametrize("name", FOLDED)
@@ -47,7 +47,7 @@ def test_shapes_batches_and_copies(name):
     task = task_of(X, y, tick=lambda: ticks.append(1))
     fitted = ALL[name].cross_fit(task)
     k = fitted.out_of_fold.shape[1]
-    assert fitted.out_of_fold.shape == (90, 8 if name == "cdf" else 2)
+    assert fitted.out_of_fold.shape == (90, 8 if name in FUNCTIONS else 2)
     assert fitted.gained.shape == (k,)
     assert len(ticks) == ALL[name].n_fits(task)
     whole = fitted.predictor(new)
@@ -60,7 +60,7 @@ def test_shapes_batches_and_copies(name):
     np.testing.assert_array_equal(again.out_of_fold, fitted.out_of_fold)
 
 
-@pytest.mark.parametrize("name", [n for n in ALL if n != "cdf"])
+@pytest.mark.parametrize("name", [n for n in ALL if n not in FUNCTIONS])
 def test_every_response_is_predicted(name):
     X, y = table(d=1)
     both = np.hstack([y, -3.0 * y])
@@ -116,7 +116,7 @@ def test_by_time_a_row_is_predicted_from_its_past_alone(name):
     np.testing.assert_array_equal(known, task.held_out)
     np.testing.assert_array_equal(np.sort(order[known]), np.arange(18, 90))
     # responses of the last window change; stacks and quantiles learn from all of them, but models do not
-    if name not in ("stack", "cdf"):
+    if name not in ("stack", *FUNCTIONS):
         later = np.where((order >= 72)[:, None], -y, y)
         other = ALL[name].cross_fit(replace(task, y=later))
         np.testing.assert_allclose(other.out_of_fold[known], fitted.out_of_fold[known], rtol=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +24,11 @@ SUBTRACTED_NAMES = {
     "mlp_wide": "the residuals of a neural network",
 }
 """What a noise model learns after a first-stage model is subtracted."""
-FEATURE_NAMES = {"mean": "the predicted mean", "cdf": "the predicted distribution function"}
+FEATURE_NAMES = {
+    "mean": "the predicted mean",
+    "cdf": "the predicted distribution function",
+    "kernel_cdf": "a smooth distribution function",
+}
 """First-stage predictions that are features."""
 SIZE_NAMES = {"usual": "", "large": "large trees", "calm": "small trees", "probe": "few trees"}
 """Sizes; the usual one is not mentioned."""
@@ -59,7 +64,7 @@ class Candidate:
             return self.member
         if self == CLIMATOLOGY:
             return "climatology (the training responses, without any columns)"
-        features = " and ".join(FEATURE_NAMES.get(name, f"the prediction of {name}") for name in self.features)
+        features = enumerated([FEATURE_NAMES.get(name, f"the prediction of {name}") for name in self.features])
         parts = [
             f"{RECIPE_NAMES.get(self.recipe, self.recipe)} of {SUBTRACTED_NAMES.get(self.subtracted, self.subtracted)}",
             f"given {features}" if features else "",
@@ -85,6 +90,11 @@ class Candidate:
         }
 
 
+def enumerated(names: Sequence[str]) -> str:
+    """Return names as a sentence has them: ``a, b and c``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 LARGE_PLAIN = Candidate(NONE, (), "edm", "large")
 """A large noise model without first-stage models. On many rows it may be the best of all."""
 
@@ -98,10 +108,17 @@ def outside_candidate(name: str, gives: str) -> Candidate:
 
 
 def candidates_of(preset: Preset, first_stages: FirstStages) -> list[Candidate]:
-    """Return the preset's candidates whose first-stage models were fitted."""
+    """Return the preset's candidates, with the features whose first-stage models were fitted.
+
+    A candidate without its subtracted model, or without any of its features, is left out.
+    """
+    kinds = []
+    for subtracted, features in preset.first_stages:
+        fitted = tuple(name for name in features if first_stages.has(NONE, (name,)))
+        if first_stages.has(subtracted, ()) and (fitted or not features):
+            kinds.append((subtracted, fitted))
     return [
         Candidate(subtracted, features, recipe)
-        for subtracted, features in preset.first_stages
-        if first_stages.has(subtracted, features)
+        for subtracted, features in dict.fromkeys(kinds)
         for recipe in preset.recipes
     ] or [Candidate(NONE, (), recipe) for recipe in preset.recipes]

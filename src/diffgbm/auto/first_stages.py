@@ -38,7 +38,7 @@ class FirstStages:
     task : Task
         The table.
     fitted : dict
-        Cross-fitted models by name: members of the stack, ``"stack"`` and ``"cdf"``.
+        Cross-fitted models by name: members of the stack, ``"stack"``, ``"cdf"`` and ``"kernel_cdf"``.
     errors : dict
         Root mean squared error of each, out of fold, in units of the response's standard deviation.
     """
@@ -58,7 +58,7 @@ class FirstStages:
 
     def part(self, rows: Rows) -> FirstStages:
         """Return the first-stage models with their out-of-fold values of some rows."""
-        fitted = {name: replace(model, out_of_fold=model.out_of_fold[rows]) for name, model in self.fitted.items()}
+        fitted = {name: model.part(rows) for name, model in self.fitted.items()}
         return FirstStages(self.task.part(rows), fitted, self.errors)
 
     def has(self, subtracted: str, features: Sequence[str]) -> bool:
@@ -112,14 +112,22 @@ def fit_first_stages(task: Task, preset: Preset, clock: Clock, report: Callable[
     fitted = {name: members[name] for name in sorted(members, key=[*names, ALWAYS].index)}
     fitted["stack"] = combined(list(fitted.values()), task.y, task.weights)
     errors["stack"] = _error(task, fitted["stack"])
-    wants_cdf = any("cdf" in features for _, features in preset.first_stages)
-    if wants_cdf and not clock.over(clock.budget.conditional_cdf):
-        report("fitting first-stage models (conditional distribution)")
+    for name in _distribution_functions(task, preset):
+        if clock.over(clock.budget.conditional_cdf):
+            break
+        report(f"fitting first-stage models ({name})")
         deadline = clock.deadline(clock.budget.conditional_cdf)
-        cdf = _fit_until("cdf", size, replace(task, repeats=1, deadline=deadline), clock)
-        if cdf is not None:
-            fitted["cdf"] = cdf
+        fit = _fit_until(name, size, replace(task, repeats=1, deadline=deadline), clock)
+        if fit is not None:
+            fitted[name] = fit
     return FirstStages(task, fitted, errors)
+
+
+def _distribution_functions(task: Task, preset: Preset) -> list[str]:
+    """Return the models of the distribution function that candidates of the preset have as features."""
+    wanted = {name for _, features in preset.first_stages for name in features}
+    names = [name for name, entry in CATALOGUE.items() if name in wanted and not entry.predicts_response]
+    return [name for name in names if not (CATALOGUE[name].few_columns and _is_wide(task))]
 
 
 def _is_wide(task: Task) -> bool:
@@ -177,6 +185,6 @@ def useful_models(
 def _error(task: Task, fitted: CrossFitted) -> float:
     known = known_rows(fitted.out_of_fold)
     if known is not None:
-        return _error(task.part(known), replace(fitted, out_of_fold=fitted.out_of_fold[known]))
+        return _error(task.part(known), fitted.part(known))
     square = np.average((task.y - fitted.out_of_fold) ** 2, axis=0, weights=task.weights)
     return float(np.sqrt(square / np.maximum(task.y.var(axis=0), np.finfo(float).tiny)).mean())

@@ -34,7 +34,7 @@ ALWAYS = 15_000.0
 PREDICTORS: dict[type, Callable[[Any], float]] = {
     BoosterAverage: lambda found: 3.0 * sum(b.num_trees() for boosters in found.models for b in boosters),
     LeafForest: lambda found: 100.0 * len(found.roots),
-    GaussianProcess: lambda found: 0.35 * found.points.size * len(found.alpha),
+    GaussianProcess: lambda found: 0.35 * (found.points.size * len(found.alike) + found.alpha.size),
 }
 """First-stage predictors that are not put together from others."""
 

@@ -39,7 +39,7 @@ class Preset:
     first_stage_models : tuple of str
         First-stage models that are tried, by their names in the catalogue.
     gp_rows : int
-        Rows that a Gaussian process is fitted to, at most.
+        Rows that a Gaussian process or a kernel regression is fitted to, at most.
     first_stages : tuple of (str, tuple of str)
         For each kind of candidate, the first-stage model that is subtracted and those that are features.
     recipes : tuple of str
@@ -75,14 +75,14 @@ class Preset:
     samplers: bool = True
 
 
-_FEW_FIRST_STAGES = (("stack", ()), ("none", ("mean",)), ("none", ("cdf",)))
+_FEW_FIRST_STAGES = (("stack", ()), ("none", ("mean", "kernel_cdf")), ("none", ("mean", "cdf", "kernel_cdf")))
 _SEVERAL_FIRST_STAGES = (
     ("stack", ()),
     ("stack", ("mean",)),
     ("none", ()),
-    ("none", ("mean",)),
+    ("none", ("mean", "kernel_cdf")),
     ("none", ("cdf",)),
-    ("none", ("mean", "cdf")),
+    ("none", ("mean", "cdf", "kernel_cdf")),
 )
 _ALL_FIRST_STAGES = (
     *_SEVERAL_FIRST_STAGES,
@@ -98,7 +98,7 @@ PRESETS: Mapping[str, Preset] = {
         time_limit=30.0,
         # the Gaussian process comes before the slower trees: on some tables it is the best by far
         first_stage_models=("lightgbm", "ridge", "gp_rbf", "extra_trees"),
-        gp_rows=1500,
+        gp_rows=3000,
         first_stages=_FEW_FIRST_STAGES,
         recipes=("flow", "edm"),
         rounds=(Round(rows=1500, n_repeats=8, size="probe", keep=2),),

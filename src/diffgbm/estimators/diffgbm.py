@@ -121,7 +121,8 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
         noise model, and a model file holds the default instead of it.
     first_stage_features : {features}, regressor, or a list of these, default=None
         Cross-fitted predictions that the noise model gets as additional columns. ``"mean"`` is the prediction that
-        ``residualize`` subtracts, if it subtracts one; ``"cdf"`` estimates the conditional distribution function.
+        ``residualize`` subtracts, if it subtracts one; ``"cdf"`` (trees) and ``"kernel_cdf"`` (smooth) estimate the
+        conditional distribution function.
     n_bags : int, default=1
         Noise models, each with its own held-out rows and noise. With several, every row is held out by one of them,
         and ``oob_distribution_`` holds the distributions of the training rows from models that have not seen them.

@@ -59,31 +59,34 @@ def squared_distances(row: Any, points: Any, first: Any, out: Any) -> None:
 
 @kernel
 def process_means(rows: Any, points: Any, alpha: Any, matern: Any, out: Any) -> None:
-    """Write ``k(x, X) alpha`` for each of the scaled rows (n, q) into ``out`` (n,); ``points`` are (q, m), scaled.
+    """Write ``k(x, X) alpha`` for each of the scaled rows (n, q) into ``out`` (n, k).
 
-    The correlation is ``exp(-d^2 / 2)``, or that of Matern 5/2. Each row is added in the same order, whichever rows are
-    predicted with it.
+    ``points`` (q, m) are scaled, ``alpha`` (k, m) are the coefficients of each output. The correlation is
+    ``exp(-d^2 / 2)``, or that of Matern 5/2. Each row is added in the same order, whichever rows are predicted with it.
     """
-    m = points.shape[1]
+    m, k = points.shape[1], len(alpha)
     buffer = np.empty(RUN)
-    sums = np.empty(LANES)
+    sums = np.empty((k, LANES))
     for i in range(rows.shape[0]):
         sums[:] = 0.0
         for first in range(0, m, RUN):
             n = min(RUN, m - first)
-            part_of, weights = buffer[:n], alpha[first : first + n]
+            part_of = buffer[:n]
             squared_distances(rows[i], points, first, part_of)
             if matern:
                 for j in range(n):
                     r = np.sqrt(5.0 * part_of[j])
-                    part_of[j] = weights[j] * (1.0 + r + r * r / 3.0) * exp_of(-r)
+                    part_of[j] = (1.0 + r + r * r / 3.0) * exp_of(-r)
             else:
                 for j in range(n):
-                    part_of[j] = weights[j] * exp_of(-0.5 * part_of[j])
+                    part_of[j] = exp_of(-0.5 * part_of[j])
             whole = n - n % LANES
-            for j in range(0, whole, LANES):
-                for lane in range(LANES):
-                    sums[lane] += part_of[j + lane]
-            for j in range(whole, n):
-                sums[0] += part_of[j]
-        out[i] = np.sum(sums)
+            for o in range(k):
+                weights, line = alpha[o, first : first + n], sums[o]
+                for j in range(0, whole, LANES):
+                    for lane in range(LANES):
+                        line[lane] += weights[j + lane] * part_of[j + lane]
+                for j in range(whole, n):
+                    line[0] += weights[j] * part_of[j]
+        for o in range(k):
+            out[i, o] = np.sum(sums[o])

@@ -252,11 +252,12 @@ def assemble(
         scaling.scale_floor,
         shrink,
     )
-    models = [model for model in (subtracted, scale, *features) if model is not None]
+    taken_out = [model.out_of_fold for model in (subtracted, scale) if model is not None]
     values = rows.apply(
         _out_of_fold_values,
         rows.responses,
-        *(model.out_of_fold for model in models),
+        *taken_out,
+        *(model.columns for model in features),
         scaling=scaling,
         has_mean=subtracted is not None,
         has_scale=scale is not None,

@@ -11,6 +11,7 @@ from diffgbm.diffusion.recipe import RESIDUALIZER_A, RESIDUALIZER_C
 from diffgbm.first_stage.conditional_cdf import ConditionalCDF
 from diffgbm.first_stage.cross_fitting import FirstStage
 from diffgbm.first_stage.gaussian_process import GaussianProcessMean, Kernel
+from diffgbm.first_stage.kernel_cdf import KernelCDF
 from diffgbm.first_stage.leaf_forest import ExtraTreesMean
 from diffgbm.first_stage.lightgbm_mean import LightGBMMean
 from diffgbm.first_stage.regressors import AnyRegressor
@@ -43,8 +44,8 @@ class Size:
     n_trees : int or None
         Trees of a randomised forest; ``None`` is the forest's default.
     gp_rows : int or None
-        Rows that a Gaussian process is fitted to, at most; ``None`` is its default. A fifth of them, at most 500,
-        determine its hyperparameters.
+        Rows that a Gaussian process or a kernel regression is fitted to, at most; ``None`` is its default. A tenth of
+        them, at most 500, determine its hyperparameters.
     lightgbm : dict
         Parameters of ``"mean"`` that replace those of ``RESIDUALIZER_A``.
     """
@@ -111,12 +112,11 @@ def _lightgbm(**changes: Any) -> Callable[[Size], FirstStage]:
 
 
 def _gaussian_process(kernel: Kernel) -> Callable[[Size], FirstStage]:
-    def build(size: Size) -> FirstStage:
-        if size.gp_rows is None:
-            return GaussianProcessMean(kernel)
-        return GaussianProcessMean(kernel, min(500, size.gp_rows // 5), size.gp_rows)
+    return lambda size: GaussianProcessMean(kernel, **_process_rows(size))
 
-    return build
+
+def _process_rows(size: Size) -> dict[str, Any]:
+    return {} if size.gp_rows is None else {"rows_for_lengths": min(500, size.gp_rows // 10), "max_rows": size.gp_rows}
 
 
 def _trees(size: Size) -> dict[str, int]:
@@ -171,6 +171,13 @@ CATALOGUE: dict[str, Entry] = {
         "randomised trees for the conditional distribution function",
         predicts_response=False,
         public=True,
+    ),
+    "kernel_cdf": Entry(
+        lambda size: KernelCDF(**_process_rows(size)),
+        "kernel ridge regression of the conditional distribution function",
+        predicts_response=False,
+        public=True,
+        few_columns=True,
     ),
     "lightgbm": Entry(_lightgbm(), "LightGBM, the paper's variant C"),
     "lightgbm_medium": Entry(

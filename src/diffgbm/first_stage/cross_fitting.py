@@ -56,11 +56,26 @@ class CrossFitted:
         that no fold holds out. On a cluster one future for each partition.
     gained : ndarray of shape (k,)
         Variance that ``predictor`` lacks and ``out_of_fold`` has, because it averages more models.
+    as_columns : ndarray of shape (n, k) or None
+        What another model may see of the training rows, if not ``out_of_fold``: the prediction of a row that is left
+        out alone differs from a smooth function of ``x`` by what its own response does to that function, and trees that
+        see both find the response. To subtract it is safe.
     """
 
     predictor: Predictor
     out_of_fold: Columns
     gained: Array
+    as_columns: Columns | None = None
+
+    @property
+    def columns(self) -> Columns:
+        """Predictions of the training rows as columns of another model."""
+        return self.out_of_fold if self.as_columns is None else self.as_columns
+
+    def part(self, rows: Rows) -> CrossFitted:
+        """Return the model with its predictions of some training rows."""
+        columns = None if self.as_columns is None else self.as_columns[rows]
+        return replace(self, out_of_fold=self.out_of_fold[rows], as_columns=columns)
 
 
 class FirstStage(Protocol):
@@ -226,9 +241,11 @@ class Task:
         if known is None:
             return stage.cross_fit(self if targets is self.y else replace(self, y=targets))
         fitted = stage.cross_fit(replace(self.part(known), y=targets[known]))
-        out_of_fold = np.full((self.n_rows, fitted.out_of_fold.shape[1]), np.nan)
-        out_of_fold[known] = fitted.out_of_fold
-        return replace(fitted, out_of_fold=out_of_fold)
+        out_of_fold, columns = (
+            np.full((self.n_rows, values.shape[1]), np.nan) for values in (fitted.out_of_fold, fitted.columns)
+        )
+        out_of_fold[known], columns[known] = fitted.out_of_fold, fitted.columns
+        return replace(fitted, out_of_fold=out_of_fold, as_columns=columns)
 
     def part(self, rows: Rows) -> Task:
         """Return the task of some rows."""

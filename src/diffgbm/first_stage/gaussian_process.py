@@ -1,19 +1,23 @@
-r"""A Gaussian process as a first-stage model: exact, with leave-one-out predictions in closed form.
+r"""A Gaussian process as a first-stage model: exact, with cross-fitted predictions in closed form.
 
 .. math:: \hat\mu(x) = k(x, X) \alpha, \quad \alpha = K^{-1} y, \qquad
-          \hat\mu_{-i}(x_i) = y_i - \alpha_i / (K^{-1})_{ii}
+          \hat\mu_{-I}(x_I) = y_I - (K^{-1}_{II})^{-1} \alpha_I
 
 References
 ----------
 .. [1] C. E. Rasmussen, C. K. I. Williams (2006). Gaussian Processes for Machine Learning. MIT Press. Leave-one-out
    predictions: section 5.4.2.
+.. [2] D. Ginsbourger, C. Schaerer (2021). Fast calculation of Gaussian process multiple-fold cross-validation residuals
+   and their covariances. arXiv:2101.03108.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal
+from itertools import pairwise
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, lapack
@@ -31,8 +35,8 @@ Kernel = Literal["matern", "rbf"]
 BLOCK = 2048
 """Rows predicted at a time: a block's kernel matrix stays below 200 MB."""
 ROWS_PER_LENGTH = 30
-"""Rows for each length scale below which leave-one-out predictions are too good. On noise, 100 rows of 10 columns, they
-explain 10 to 28% of the variance; 100 rows of 30 columns, 31 to 44%; 400 rows of 10 columns, 1 to 6%."""
+"""Rows for each length scale below which predictions in closed form are too good: the length scales have seen all rows.
+On noise, 80 rows of 10 columns, they explain 5% of the variance; 100 rows of 30 columns, left out one by one, 31%."""
 FEW_ROWS = 4
 """In a table of this many times the rows that length scales are estimated from, most rows do not tell of themselves."""
 
@@ -43,7 +47,7 @@ PART_RIDGE, PART_JITTER = 1e-6, 1e-8
 
 @dataclass(frozen=True)
 class GaussianProcess:
-    """Posterior means of one process for each response.
+    """Posterior means of one process for each output: a response, or a function of it.
 
     Attributes
     ----------
@@ -54,7 +58,7 @@ class GaussianProcess:
     points : ndarray of shape (m, q)
         Training rows, prepared.
     lengths, alpha : ndarray of shape (d, q) and (d, m)
-        Length scales and coefficients of each response.
+        Length scales and coefficients of each output.
     offset : ndarray of shape (d,)
         Prior means.
     """
@@ -72,17 +76,24 @@ class GaussianProcess:
 
         rows = self.dense(X)
         out = np.empty((len(X), len(self.alpha)))
-        for j, (lengths, points) in enumerate(zip(self.lengths, self.scaled_points, strict=True)):
-            found = np.empty(len(X))
-            alpha = np.require(self.alpha[j], dtype=np.float64, requirements=["C", "W"])
-            process_means(rows / lengths, points, alpha, self.kernel == "matern", found)
-            out[:, j] = self.offset[j] + found
+        for outputs, points in zip(self.alike, self.scaled_points, strict=True):
+            found = np.empty((len(X), outputs.stop - outputs.start))
+            alpha = np.require(self.alpha[outputs], dtype=np.float64, requirements=["C", "W"])
+            process_means(rows / self.lengths[outputs.start], points, alpha, self.kernel == "matern", found)
+            out[:, outputs] = self.offset[outputs] + found
         return out
 
     @cached_property
+    def alike(self) -> tuple[slice, ...]:
+        """Outputs that follow each other with the same length scales: their correlations are computed once."""
+        changes = np.flatnonzero(np.any(self.lengths[1:] != self.lengths[:-1], axis=1)) + 1
+        ends = [0, *changes.tolist(), len(self.lengths)]
+        return tuple(slice(first, last) for first, last in pairwise(ends))
+
+    @cached_property
     def scaled_points(self) -> tuple[Array, ...]:
-        """For each response the training rows in units of its length scales, column by column (q, m)."""
-        return tuple(np.ascontiguousarray((self.points / lengths).T) for lengths in self.lengths)
+        """For outputs that are alike the training rows in units of their length scales, column by column (q, m)."""
+        return tuple(np.ascontiguousarray((self.points / self.lengths[outputs.start]).T) for outputs in self.alike)
 
     def __getstate__(self) -> dict[str, Any]:
         # what is made from the attributes is not stored
@@ -105,20 +116,20 @@ class GaussianProcess:
             return self
         chosen = ((np.arange(count) + 0.5) / count * m).astype(np.intp)
         alphas = []
-        for lengths, alpha in zip(self.lengths, self.alpha, strict=True):
-            scaled = self.points / lengths
+        for outputs in self.alike:
+            scaled, alpha = self.points / self.lengths[outputs.start], self.alpha[outputs].T
             cross = correlation(self.kernel, scaled, scaled[chosen])
-            means = np.empty(m)
+            means = np.empty((m, alpha.shape[1]))
             for first in range(0, m, BLOCK):
                 block = slice(first, first + BLOCK)
                 means[block] = correlation(self.kernel, scaled[block], scaled) @ alpha
             gram = cross.T @ cross + PART_RIDGE * m / count * cross[chosen]
             gram.flat[:: count + 1] += PART_JITTER * np.trace(gram) / count
             try:
-                alphas.append(cho_solve(cho_factor(gram, lower=True, overwrite_a=True), cross.T @ means))
+                alphas.append(cho_solve(cho_factor(gram, lower=True, overwrite_a=True), cross.T @ means).T)
             except np.linalg.LinAlgError:
                 return self
-        return replace(self, points=self.points[chosen], alpha=np.array(alphas))
+        return replace(self, points=self.points[chosen], alpha=np.concatenate(alphas))
 
 
 def warmup() -> None:
@@ -126,7 +137,7 @@ def warmup() -> None:
     from diffgbm.first_stage._process_kernels import process_means
 
     one = np.ones((1, 1))
-    process_means(one, one, np.ones(1), False, np.empty(1))
+    process_means(one, one, one, False, np.empty((1, 1)))
 
 
 @dataclass(frozen=True)
@@ -149,68 +160,136 @@ class GaussianProcessMean:
 
     def n_fits(self, task: Task) -> int:
         """How often ``task.tick`` will be called."""
-        return len(task.folds[0]) + (not task.is_ordered) if self._needs_folds(task) else 1
-
-    def _needs_folds(self, task: Task) -> bool:
-        """Whether rows are predicted fold by fold: by time, if groups are too large to be drawn whole, or by chance.
-
-        The length scales are estimated from the rows that are left out, too. Many of them, from few rows, fit noise.
-        """
-        labels = task.structure.labels
-        if task.is_ordered or (labels is not None and not draws_labels(labels, self.max_rows)):
-            return True
-        rows = min(len(task.y), self.rows_for_lengths)
-        return rows < ROWS_PER_LENGTH * task.dense[1].shape[1] and len(task.y) < FEW_ROWS * rows
+        return n_processes(self, task)
 
     def cross_fit(self, task: Task) -> CrossFitted:
-        """Fit one process for each response; its predictions of training rows are leave-one-out.
+        """Fit one process for each response; each training row is predicted without its fold."""
+        return cross_fit_processes(self, task)
 
-        By time there is one process for each window, fitted to what is before it. If groups are too large to be drawn
-        whole, or length scales are many for the rows, there is one for each fold.
-        """
-        if not self._needs_folds(task):
-            fitted, clean = self._fit(task)
-            task.tick()
-            return CrossFitted(fitted, clean, np.zeros(task.y.shape[1]))
-        clean = np.full_like(task.y, np.nan)
-        for train, held_out in task.folds[0]:
-            fitted, _ = self._fit(task.part(train))
-            clean[held_out] = fitted(task.X[held_out])
-            task.tick()
-        if not task.is_ordered:
-            fitted, _ = self._fit(task)
-            task.tick()
-        return CrossFitted(fitted, clean, np.zeros(task.y.shape[1]))
+    def outputs_of(self, y: Array) -> Array:
+        """Return a response (n,) as the only output (n, 1)."""
+        return y[:, None]
 
-    def _fit(self, task: Task) -> tuple[GaussianProcess, Array]:
-        """Fit one process for each response to all rows; return it with the leave-one-out predictions (n, d)."""
-        dense, rows = task.dense
-        seen, rest = subsample(len(rows), self.max_rows, task.seed, ordered=False, structure=task.structure)
-        records = task.structure.part(seen).labels
-        # rows of one record would make the noise look small: one of each is enough for the length scales
-        one_each = np.arange(len(seen)) if records is None else np.unique(records, return_index=True)[1]
-        some = one_each[: self.rows_for_lengths]
-        points = rows[seen]
-        lengths, alphas, offsets = [], [], []
-        clean = np.empty_like(task.y)
-        for j in range(task.y.shape[1]):
-            offset = float(task.y[seen, j].mean())
-            y = task.y[seen, j] - offset
-            params = hyperparameters(self.kernel, points[some], y[some], task.seed, task.deadline)
-            if task.deadline.is_set:  # the work grows with the cube of the rows
-                before = task.deadline.now()
-                leave_one_out(self.kernel, params, points[some], y[some])
-                task.deadline.check((task.deadline.now() - before) * (len(points) / len(some)) ** 3)
-            alpha, left_out = leave_one_out(self.kernel, params, points, y, records)
-            lengths.append(params.lengths)
-            alphas.append(alpha)
-            offsets.append(offset)
-            clean[seen, j] = offset + left_out
-        fitted = GaussianProcess(dense, self.kernel, points, np.array(lengths), np.array(alphas), np.array(offsets))
-        for i in range(0, len(rest), BLOCK):
-            task.deadline.check()
-            clean[rest[i : i + BLOCK]] = fitted(task.X[rest[i : i + BLOCK]])
-        return fitted, clean
+    def parameters(self, X: Array, outputs: Array, task: Task) -> Hyperparameters:
+        """Maximise the marginal likelihood of rows (m, q)."""
+        return hyperparameters(self.kernel, X, outputs[:, 0], task.seed, task.deadline)
+
+
+class ProcessStage(Protocol):
+    """A first-stage model that is made of processes."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """Smoothness."""
+        ...
+
+    @property
+    def rows_for_lengths(self) -> int:
+        """Rows that length scales are estimated from, at most."""
+        ...
+
+    @property
+    def max_rows(self) -> int:
+        """Rows that the processes are fitted to, at most."""
+        ...
+
+    def outputs_of(self, y: Array) -> Array:
+        """Return the outputs (n, k) that belong to a response (n,)."""
+        ...
+
+    def parameters(self, X: Array, outputs: Array, task: Task) -> Hyperparameters:
+        """Choose hyperparameters by rows (m, q) with outputs (m, k) that are centred."""
+        ...
+
+
+def n_processes(stage: ProcessStage, task: Task) -> int:
+    """How often ``task.tick`` will be called."""
+    return len(task.folds[0]) + (not task.is_ordered) if _needs_folds(stage, task) else 1
+
+
+def cross_fit_processes(stage: ProcessStage, task: Task) -> CrossFitted:
+    """Fit the processes of each response; training rows are left out one by one, and for columns fold by fold.
+
+    Both are exact without another fit. By time there are other processes for each window, fitted to what is before it.
+    If groups are too large to be drawn whole, or length scales are many for the rows, there are others for each fold.
+    """
+    outputs = [stage.outputs_of(y) for y in task.y.T]
+    nothing = np.zeros(sum(each.shape[1] for each in outputs))
+    if not _needs_folds(stage, task):
+        fitted, alone, by_folds = _fit(stage, task, outputs, _fold_numbers(task))
+        task.tick()
+        return CrossFitted(fitted, alone, nothing, by_folds)
+    clean = np.full((len(task.y), len(nothing)), np.nan)
+    for train, held_out in task.folds[0]:
+        fitted, *_ = _fit(stage, task.part(train), [each[train] for each in outputs])
+        clean[held_out] = fitted(task.X[held_out])
+        task.tick()
+    if not task.is_ordered:
+        fitted, *_ = _fit(stage, task, outputs)
+        task.tick()
+    return CrossFitted(fitted, clean, nothing)
+
+
+def _needs_folds(stage: ProcessStage, task: Task) -> bool:
+    """Whether rows are predicted fold by fold: by time, if groups are too large to be drawn whole, or by chance.
+
+    The length scales are estimated from the rows that are left out, too. Many of them, from few rows, fit noise.
+    """
+    labels = task.structure.labels
+    if task.is_ordered or (labels is not None and not draws_labels(labels, stage.max_rows)):
+        return True
+    rows = min(len(task.y), stage.rows_for_lengths)
+    return rows < ROWS_PER_LENGTH * task.dense[1].shape[1] and len(task.y) < FEW_ROWS * rows
+
+
+def _fold_numbers(task: Task) -> Integers:
+    """Return the fold of the first repetition that holds out each row: shape (n,).
+
+    Rows that a splitter of the user never holds out are left out with the first fold.
+    """
+    fold = np.zeros(len(task.y), dtype=np.intp)
+    for number, (_, held_out) in enumerate(task.folds[0]):
+        fold[held_out] = number
+    return fold
+
+
+def _fit(
+    stage: ProcessStage, task: Task, outputs: Sequence[Array], fold: Integers | None = None
+) -> tuple[GaussianProcess, Array, Array]:
+    """Fit the processes of each response's outputs (n, k) to all rows.
+
+    Return them with the predictions (n, d) of each row without it, or its record, and without its ``fold`` (n,).
+    """
+    dense, rows = task.dense
+    seen, rest = subsample(len(rows), stage.max_rows, task.seed, ordered=False, structure=task.structure)
+    records = task.structure.part(seen).labels
+    # rows of one record would make the noise look small: one of each is enough for the length scales
+    one_each = np.arange(len(seen)) if records is None else np.unique(records, return_index=True)[1]
+    some = one_each[: stage.rows_for_lengths]
+    points = rows[seen]
+    parts = [records] if fold is None else [records, fold[seen]]
+    lengths, alphas, offsets, found = [], [], [], []
+    for columns in outputs:
+        offset = columns[seen].mean(axis=0)
+        centred = columns[seen] - offset
+        params = stage.parameters(points[some], centred[some], task)
+        if task.deadline.is_set:  # the work grows with the cube of the rows
+            before = task.deadline.now()
+            left_out_predictions(stage.kernel, params, points[some], centred[some])
+            task.deadline.check((task.deadline.now() - before) * (len(points) / len(some)) ** 3)
+        alpha, *left_out = left_out_predictions(stage.kernel, params, points, centred, *parts)
+        lengths.append(np.tile(params.lengths, (len(offset), 1)))
+        alphas.append(alpha.T)
+        offsets.append(offset)
+        found.append([offset + each for each in left_out])
+    fitted = GaussianProcess(dense, stage.kernel, points, *map(np.concatenate, (lengths, alphas, offsets)))
+    clean = np.empty((len(parts), len(rows), len(fitted.offset)))
+    for way, by_output in zip(clean, zip(*found, strict=True), strict=True):
+        way[seen] = np.hstack(by_output)
+    for i in range(0, len(rest), BLOCK):
+        task.deadline.check()
+        clean[:, rest[i : i + BLOCK]] = fitted(task.X[rest[i : i + BLOCK]])
+    return fitted, clean[0], clean[-1]
 
 
 @dataclass(frozen=True)
@@ -253,12 +332,13 @@ def hyperparameters(kernel: Kernel, X: Array, y: Array, seed: int, deadline: Dea
     return Hyperparameters(float(theta[0]), float(theta[-1]), theta[1:-1])
 
 
-def leave_one_out(
-    kernel: Kernel, params: Hyperparameters, X: Array, y: Array, records: Integers | None = None
-) -> tuple[Array, Array]:
-    r"""Return the coefficients (n,) and the prediction for each row without it, or without its record (n,).
+def left_out_predictions(
+    kernel: Kernel, params: Hyperparameters, X: Array, y: Array, *parts: Integers | None
+) -> tuple[Array, ...]:
+    r"""Return the coefficients (n, k), and for each of ``parts`` the predictions (n, k) of rows without some of them.
 
-    For the rows :math:`I` of a record the prediction without them is :math:`y_I - (K^{-1}_{II})^{-1} \alpha_I`.
+    A part (n,) numbers the rows that are left out together; ``None``, the default, leaves each row out alone. For the
+    rows :math:`I` of one number the prediction without them is :math:`y_I - (K^{-1}_{II})^{-1} \alpha_I`.
     """
     scaled = X / params.lengths
     gram = correlation(kernel, scaled, scaled)
@@ -266,13 +346,17 @@ def leave_one_out(
     factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
     alpha = cho_solve((factor, True), y, check_finite=False)
     inverse, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)
-    left_out = y - alpha / np.diagonal(inverse)
-    if records is not None:
-        sizes = np.bincount(records)
-        order = np.argsort(records, kind="stable")
-        for rows in np.split(order, np.cumsum(sizes)[:-1]):
-            if len(rows) > 1:
-                # LAPACK fills the lower triangle only
-                block = np.maximum.outer(rows, rows), np.minimum.outer(rows, rows)
-                left_out[rows] = y[rows] - np.linalg.solve(inverse[block], alpha[rows])
-    return alpha, left_out
+    return alpha, *(_without(part, inverse, alpha, y) for part in parts or (None,))
+
+
+def _without(part: Integers | None, inverse: Array, alpha: Array, y: Array) -> Array:
+    """Predict rows without those of the same number in ``part`` (n,); ``inverse`` has a lower triangle only."""
+    left_out = y - alpha / np.diagonal(inverse)[:, None]
+    if part is None:
+        return left_out
+    order = np.argsort(part, kind="stable")
+    for rows in np.split(order, np.cumsum(np.bincount(part))[:-1]):
+        if len(rows) > 1:
+            block = np.maximum.outer(rows, rows), np.minimum.outer(rows, rows)
+            left_out[rows] = y[rows] - np.linalg.solve(inverse[block], alpha[rows])
+    return left_out

@@ -85,7 +85,7 @@ class ShrunkScaleModel:
         """Fit the scale of residuals (n, d) of a mean; ``log_magnitude`` (n, d) is what the trees learn."""
         leaf = max(LEAST_LEAF, round(LEAF_SHARE * task.n_rows))
         trees = LightGBMMean({**self.params, "min_child_samples": leaf})
-        with_mean = replace(task, X=np.hstack([task.X, subtracted.out_of_fold]))
+        with_mean = replace(task, X=np.hstack([task.X, subtracted.columns]))
         fitted = with_mean.cross_fit(trees, log_magnitude)
         known = known_rows(np.hstack([fitted.out_of_fold, residuals]))
         rows = np.arange(task.n_rows) if known is None else known

@@ -74,7 +74,10 @@ def combined(fitted: Sequence[CrossFitted], y: Array, row_weights: Array | None 
     weights = weights[kept]
     out = sum((w * member.out_of_fold for w, member in zip(weights, chosen, strict=True)), np.zeros_like(y))
     gained = sum((w**2 * member.gained for w, member in zip(weights, chosen, strict=True)), np.zeros(y.shape[1]))
-    return CrossFitted(Weighted(tuple(member.predictor for member in chosen), weights), out, gained)
+    seen: Array | None = None
+    if any(member.as_columns is not None for member in chosen):
+        seen = sum((w * member.columns for w, member in zip(weights, chosen, strict=True)), np.zeros_like(y))
+    return CrossFitted(Weighted(tuple(member.predictor for member in chosen), weights), out, gained, seen)
 
 
 def sparse_weights(columns: Array, y: Array) -> Array:
