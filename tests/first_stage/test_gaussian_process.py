@@ -47,6 +47,7 @@ def test_leave_one_out_is_that_of_refits(kernel, seed, noise):
 def test_columns_of_training_rows_are_predicted_without_their_fold(monkeypatch):
     """With the hyperparameters and the prior mean of all rows."""
     monkeypatch.setattr(gaussian_process, "ROWS_PER_LENGTH", 0)
+    monkeypatch.setattr(gaussian_process, "ROWS_PER_LENGTH_OF_COLUMNS", 0)
     X, y = table(n=60)
     task = task_of(X, y)
     rows = task.dense[1]
@@ -59,6 +60,21 @@ def test_columns_of_training_rows_are_predicted_without_their_fold(monkeypatch):
         alpha = np.linalg.solve(gram, y[train, 0] - y.mean())
         expected = y.mean() + correlation("rbf", scaled[held_out], scaled[train]) @ alpha
         np.testing.assert_allclose(fitted.columns[held_out, 0], expected, rtol=1e-7)
+
+
+def test_columns_of_few_rows_come_from_processes_that_have_not_seen_them(monkeypatch):
+    monkeypatch.setattr(gaussian_process, "ROWS_PER_LENGTH", 0)
+    X, y = table(n=60)
+    task = task_of(X, y)
+    stage = GaussianProcessMean("rbf", 60, 60)
+    assert stage.n_fits(task) == 5
+    fitted = stage.cross_fit(task)
+    fold = task.folds[0][1][1]
+    changed = y.copy()
+    changed[fold] *= -1.0
+    other = stage.cross_fit(replace(task, y=changed))
+    np.testing.assert_array_equal(other.columns[fold], fitted.columns[fold])
+    assert np.abs(other.out_of_fold[fold] - fitted.out_of_fold[fold]).max() > 0.01
 
 
 @pytest.mark.parametrize("feature", ["gp", "kernel_cdf"])

@@ -18,10 +18,10 @@ from tests.conftest import tiny, toy
         ("mean", None, (LightGBMMean, None, []), 10),
         ("mean", "mean", (LightGBMMean, None, [LightGBMMean]), 10),
         ("mean_scale", None, (LightGBMMean, LightGBMMean, []), 20),
-        ("gp", ["gp"], (GaussianProcessMean, None, [GaussianProcessMean]), 1),
-        ("gp", ["mean", "cdf"], (GaussianProcessMean, None, None), 11),
+        ("gp", ["gp"], (GaussianProcessMean, None, [GaussianProcessMean]), 6),
+        ("gp", ["mean", "cdf"], (GaussianProcessMean, None, None), 16),
         (Ridge(), ["mean"], (AnyRegressor, None, [AnyRegressor]), 10),
-        ([Ridge(), "gp"], None, (Stack, None, []), 11),
+        ([Ridge(), "gp"], None, (Stack, None, []), 16),
     ],
 )
 def test_plans(residualize, features, kinds, fits):
