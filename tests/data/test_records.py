@@ -201,3 +201,15 @@ def test_copies_beside_entities():
     records = find_records(X, y)
     assert records.kind == "entities"
     assert records.n_records == 50 + 300
+
+
+def test_two_sales_on_one_day_that_agree_by_chance_make_no_entity():
+    """The day of the year as a circle has fine decimals, and many days have few sales."""
+    rng = np.random.default_rng(0)
+    day = rng.integers(0, 700, 1500)
+    X = np.column_stack(
+        [np.sin(day / 58.1), np.cos(day / 58.1), day, rng.integers(0, 4, 1500), rng.integers(0, 5, 1500)]
+    )
+    found = find_records(X, rng.lognormal(size=(1500, 1)).round(2))
+    assert found.kind == "independent"
+    assert found.n_distinct < 1500

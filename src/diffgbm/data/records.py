@@ -55,6 +55,9 @@ SHOWN = 20_000
 """Rows that the resolution of a column is read from, at most."""
 PILE = 10.0
 """A value that occurs so many times as often as the median value of its column is a pile, and tells nobody apart."""
+IDENTIFYING = 0.1
+"""Least share of the values that occur again, piles aside, whose rows agree in ``X`` in a column that identifies
+things."""
 NEIGHBOURS = 2000
 """Rows whose nearest neighbours are looked up, at most."""
 BLOCK = 1 << 13
@@ -232,7 +235,8 @@ def identified_rows(X: Array, same_x: Integers) -> Booleans:
     """Say which rows (n, p) hold a value that only one thing has: rows that share it are records of that thing.
 
     Such a value stands in a column that is recorded finely. It is neither missing nor a pile, which many rows share
-    (a zero amount), and all rows that hold it agree in ``X``.
+    (a zero amount), and all rows that hold it agree in ``X``. In a column that identifies things many of the values that
+    occur again do so: two sales on one day may agree by chance, but on most days they differ.
     """
     n = len(X)
     known = np.zeros(n, dtype=bool)
@@ -243,7 +247,9 @@ def identified_rows(X: Array, same_x: Integers) -> Booleans:
             # all rows of a value agree in X if pairs of value and X are no more than values
             variants = np.bincount(np.unique(np.column_stack([value, same_x]), axis=0)[:, 0], minlength=len(count))
             rare = count <= PILE * np.median(count)
-            known |= np.isfinite(column) & (rare & (variants == 1))[value]
+            again = rare & (count > 1)
+            if np.sum(variants[again] == 1) >= IDENTIFYING * np.sum(again):
+                known |= np.isfinite(column) & (rare & (variants == 1))[value]
     return known
 
 
