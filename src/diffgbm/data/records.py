@@ -235,8 +235,8 @@ def identified_rows(X: Array, same_x: Integers) -> Booleans:
     """Say which rows (n, p) hold a value that only one thing has: rows that share it are records of that thing.
 
     Such a value stands in a column that is recorded finely. It is neither missing nor a pile, which many rows share
-    (a zero amount), and all rows that hold it agree in ``X``. In a column that identifies things many of the values that
-    occur again do so: two sales on one day may agree by chance, but on most days they differ.
+    (a zero amount), and all rows that hold it agree in ``X``. In a column that identifies things many of the values
+    that occur again do so: two sales on one day may agree by chance, but on most days they differ.
     """
     n = len(X)
     known = np.zeros(n, dtype=bool)
