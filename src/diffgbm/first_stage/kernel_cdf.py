@@ -68,7 +68,7 @@ class KernelCDF:
         return n_processes(self, task)
 
     def cross_fit(self, task: Task) -> CrossFitted:
-        """Fit one regression for each response; each training row is predicted without its fold."""
+        """Fit one regression for each response: ``cross_fit_processes``."""
         return cross_fit_processes(self, task)
 
     def outputs_of(self, y: Array) -> Array:
