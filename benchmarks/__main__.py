@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "accuracy-of-distributions": "benchmarks.accuracy_of_distributions",
     "auto": "benchmarks.automatic.command",
     "bag-mix": "benchmarks.bag_mix",
+    "busy-machine": "benchmarks.busy_machine",
     "chunks": "benchmarks.chunks",
     "cluster": "benchmarks.cluster",
     "early-stopping": "benchmarks.early_stopping",

@@ -28,7 +28,9 @@ INFINITE_MEAN = ("Cauchy", "Pareto, infinite mean")
 def test_no_tail_has_outliers(name, n):
     rng = np.random.default_rng(n)
     found = sum(find_outliers(TAILS[name](rng, n)) is not None for _ in range(300))
-    assert found <= (7 if name in INFINITE_MEAN else 2)  # the rule allows one in 1,000; in the heaviest tails one in 100
+    assert found <= (
+        7 if name in INFINITE_MEAN else 2
+    )  # the rule allows one in 1,000; in the heaviest tails one in 100
 
 
 @pytest.mark.parametrize("factor", [1e3, 1e6, 1e300])

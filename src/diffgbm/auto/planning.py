@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import lightgbm
-import numpy as np
-
 from diffgbm.auto.presets import PRESETS, Preset
+from diffgbm.first_stage.useful_threads import boosting_seconds, useful_threads
 
 GROWTH = 0.7
 """Exponent of the rows in the cost of a fit: searches take a few rows, and large tables have fewer noisy copies."""
@@ -36,10 +34,10 @@ COSTS: Mapping[str, Cost] = {
     "best": Cost(15.0, 0.45),
 }
 """What the presets cost, the smallest first. Tables of equally many rows differ by a factor of two."""
-PROBE_ROWS, PROBE_COLUMNS, PROBE_ROUNDS = 10_000, 8, 40
-"""The work that measures the speed."""
+PROBE_ROUNDS = 40
+"""Boosting rounds that measure the speed."""
 PROBE_SECONDS = 0.05
-"""Seconds of this work where the speed is one."""
+"""Seconds of these rounds where the speed is one."""
 
 
 def planned(preset: Preset, limit: float | None, n_rows: int, n_columns: int, speed: Callable[[], float]) -> Preset:
@@ -68,11 +66,5 @@ def planned(preset: Preset, limit: float | None, n_rows: int, n_columns: int, sp
 
 
 def measured_speed(n_jobs: int, now: Callable[[], float]) -> float:
-    """Return the speed of boosting with ``n_jobs`` threads at this moment, in units of ``PROBE_SECONDS``."""
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((PROBE_ROWS, PROBE_COLUMNS)), rng.standard_normal(PROBE_ROWS)
-    data = lightgbm.Dataset(X, y, params={"verbosity": -1, "num_threads": n_jobs}).construct()
-    params = {"objective": "l2", "verbosity": -1, "num_threads": n_jobs, "num_leaves": 31}
-    before = now()
-    lightgbm.train(params, data, num_boost_round=PROBE_ROUNDS)
-    return PROBE_SECONDS / max(now() - before, 1e-6)
+    """Return the speed of boosting with up to ``n_jobs`` threads at this moment, in units of ``PROBE_SECONDS``."""
+    return PROBE_SECONDS / max(boosting_seconds(useful_threads(n_jobs), PROBE_ROUNDS, now), 1e-6)

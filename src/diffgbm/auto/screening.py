@@ -25,6 +25,7 @@ from diffgbm.data.novelty import learn_reference
 from diffgbm.data.splits import subsample
 from diffgbm.data.structure import Structure
 from diffgbm.first_stage.lightgbm_mean import regression_params
+from diffgbm.first_stage.useful_threads import with_useful_threads
 from diffgbm.fitting.training_table import TrainingTable
 
 MIN_COLUMNS = 100
@@ -95,7 +96,7 @@ def _booster(X: Array, y: Array, weights: Array | None, categorical: list[int], 
     """Fit a small LightGBM regression of ``y`` (n,)."""
     params = {**regression_params(seed, n_jobs), "num_leaves": 8, "learning_rate": 0.1, "min_data_in_leaf": 20}
     data = lgb.Dataset(X, y, weight=weights, categorical_feature=categorical, params=params)
-    return lgb.train(params, data, ROUNDS)
+    return lgb.train(with_useful_threads(params), data, ROUNDS)
 
 
 def _gains(booster: lgb.Booster) -> Array:

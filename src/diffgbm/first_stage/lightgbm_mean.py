@@ -25,6 +25,7 @@ from diffgbm.engine.forest import CannotCollapse
 from diffgbm.engine.stored import AnyBooster
 from diffgbm.first_stage.cross_fitting import CrossFitted, Task, combine
 from diffgbm.first_stage.pacing import pacing
+from diffgbm.first_stage.useful_threads import useful_threads, with_useful_threads
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class LightGBMMean:
                     left = task.n_models * task.y.shape[1] - sum(map(len, models))
                     deadline = task.deadline.part(left)
                     booster = _train(params, subset(task, data, fitted, j), rounds, valid, patience, deadline)
-                    predict: Callable[[Array], Any] = partial(booster.predict, num_threads=task.n_jobs)
+                    predict: Callable[[Array], Any] = partial(booster.predict, num_threads=useful_threads(task.n_jobs))
                     if len(held_out):
                         clean[r, held_out, j] = map_rows(predict, task.X, held_out)
                     models[j].append(booster)
@@ -123,6 +124,7 @@ class LightGBMMean:
 
 def binned(task: Task, params: dict[str, Any]) -> lgb.Dataset:
     """Bin all rows; those of a large map on disk block by block, with the same result."""
+    params = with_useful_threads(params)
     options: dict[str, Any] = {"label": task.y[:, 0], "params": params, "categorical_feature": list(task.categorical)}
     if is_large_map(task.X):
         return BlockDataset(MatrixSequence(task.X), seeded=True, **options).construct()
@@ -171,6 +173,7 @@ def _train(
     If there is time for few rounds, their learning rate is larger.
     """
     callbacks: list[Callable[..., Any]] = [_ending(deadline), *pacing(deadline, params)] if deadline.is_set else []
+    params = with_useful_threads(params)
     if valid is None or not patience:
         return lgb.train(params, data, rounds, callbacks=callbacks)
     callbacks.append(lgb.early_stopping(patience, verbose=False))

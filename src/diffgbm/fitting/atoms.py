@@ -32,6 +32,7 @@ from diffgbm.engine import normals
 from diffgbm.first_stage import Task
 from diffgbm.first_stage.cross_fitting import Predictor, known_rows
 from diffgbm.first_stage.lightgbm_mean import BoosterAverage, binned, regression_params, subset
+from diffgbm.first_stage.useful_threads import with_useful_threads
 
 MIN_SHARE = 0.05
 """Share of the rows at one value that makes it an atom."""
@@ -224,7 +225,7 @@ def _boosted(params: dict[str, Any], data: lgb.Dataset, seconds: float) -> lgb.B
         if time.monotonic() > end:
             raise lgb.callback.EarlyStopException(env.iteration, [])
 
-    return lgb.train(params, data, ROUNDS[-1], callbacks=[stop])
+    return lgb.train(with_useful_threads(params), data, ROUNDS[-1], callbacks=[stop])
 
 
 def _held_out(task: Task, folds: Sequence[Split], boosters: Sequence[lgb.Booster], rounds: int) -> Array:

@@ -14,6 +14,7 @@ from diffgbm._util.deadline import NEVER, Deadline
 from diffgbm._util.types import Rows
 from diffgbm.data.blocks import BlockDataset
 from diffgbm.first_stage.pacing import pacing
+from diffgbm.first_stage.useful_threads import with_useful_threads
 from diffgbm.fitting.constraints import noise_model_params
 from diffgbm.fitting.noisy_rows import NoisyRows, NoisyRowSequence
 from diffgbm.fitting.stopping import best_round
@@ -128,7 +129,9 @@ def boost(
             valid_sets = [valid.data]
             assert early_stopping_rounds is not None
             callbacks.append(lgb.early_stopping(early_stopping_rounds, verbose=False))
-        boosters.append(lgb.train(params, train.data, rounds, valid_sets=valid_sets, callbacks=callbacks))
+        boosters.append(
+            lgb.train(with_useful_threads(params), train.data, rounds, valid_sets=valid_sets, callbacks=callbacks)
+        )
         tick(None)
     return boosters
 
@@ -152,7 +155,7 @@ def bin_rows(
         NoisyRowSequence(rows),
         label=labels[0],
         weight=rows.weights,
-        params=params,
+        params=with_useful_threads(params),
         categorical_feature=categorical,
         reference=reference,
     ).construct()

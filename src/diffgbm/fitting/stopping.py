@@ -25,6 +25,7 @@ import numpy as np
 from diffgbm._util.types import Rows
 from diffgbm.data.splits import k_folds
 from diffgbm.data.structure import Structure
+from diffgbm.first_stage.useful_threads import with_useful_threads
 
 AUTO = "auto"
 """Value of ``eval_percent`` that cross-validates small tables."""
@@ -84,5 +85,7 @@ def best_round(
         rest = np.setdiff1d(np.arange(n_rows), rows)
         folds.append((copies[:, rest].ravel(), copies[:, rows].ravel()))
     stopping = lgb.early_stopping(patience, verbose=False)
-    losses: dict[str, Any] = lgb.cv(params, data, n_estimators, folds=folds, callbacks=[*callbacks, stopping])
+    losses: dict[str, Any] = lgb.cv(
+        with_useful_threads(params), data, n_estimators, folds=folds, callbacks=[*callbacks, stopping]
+    )
     return max(1, *map(len, losses.values()))
