@@ -44,6 +44,9 @@ FEW_ROWS = 4
 """In a table of this many times the rows that length scales are estimated from, most rows do not tell of themselves."""
 
 
+PRECISION = 1e-6
+"""Predictions without a row are multiples of this share of the standard deviation. Far from all others, the prediction
+of a row is the mean but for a rounding error that depends on the row's response: trees find it in the last digits."""
 PART_RIDGE, PART_JITTER = 1e-6, 1e-8
 """Small terms that keep the coefficients of a part finite where points are close to each other."""
 
@@ -356,7 +359,7 @@ def left_out_predictions(
     r"""Return the coefficients (n, k), and for each of ``parts`` the predictions (n, k) of rows without some of them.
 
     A part (n,) numbers the rows that are left out together; ``None``, the default, leaves each row out alone. For the
-    rows :math:`I` of one number the prediction without them is :math:`y_I - (K^{-1}_{II})^{-1} \alpha_I`.
+    rows :math:`I` of one number the prediction without them is :math:`y_I - (K^{-1}_{II})^{-1} \alpha_I`, rounded.
     """
     scaled = X / params.lengths
     gram = correlation(kernel, scaled, scaled)
@@ -370,11 +373,10 @@ def left_out_predictions(
 def _without(part: Integers | None, inverse: Array, alpha: Array, y: Array) -> Array:
     """Predict rows without those of the same number in ``part`` (n,); ``inverse`` has a lower triangle only."""
     left_out = y - alpha / np.diagonal(inverse)[:, None]
-    if part is None:
-        return left_out
-    order = np.argsort(part, kind="stable")
-    for rows in np.split(order, np.cumsum(np.bincount(part))[:-1]):
+    order = np.empty(0, dtype=np.intp) if part is None else np.argsort(part, kind="stable")
+    for rows in np.split(order, [] if part is None else np.cumsum(np.bincount(part))[:-1]):
         if len(rows) > 1:
             block = np.maximum.outer(rows, rows), np.minimum.outer(rows, rows)
             left_out[rows] = y[rows] - np.linalg.solve(inverse[block], alpha[rows])
-    return left_out
+    unit = PRECISION * np.maximum(y.std(axis=0), np.finfo(np.float64).tiny / PRECISION)
+    return np.round(left_out / unit) * unit
