@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from diffgbm.auto.budget import BUDGET, Budget, Clock
+from diffgbm.auto.effort import HASTY_BUDGET
 
 
-def test_shares_are_in_the_order_of_the_work():
+@pytest.mark.parametrize("budget", [BUDGET, HASTY_BUDGET])
+def test_shares_are_in_the_order_of_the_work(budget):
     """Shares by which work ends are in order; others say how much of the time one kind of work may take."""
-    amounts = {name: getattr(BUDGET, name) for name in ("scale", "members", "binning", "scoring", "reserve")}
+    amounts = {name: getattr(budget, name) for name in ("scale", "members", "binning", "scoring", "reserve")}
     assert all(value > 0.0 for value in amounts.values())
-    shares = [value for name, value in asdict(BUDGET).items() if name not in amounts]
+    shares = [value for name, value in asdict(budget).items() if name not in amounts]
     assert shares == sorted(shares)
     assert 0.0 < shares[0] < shares[-1] < 1.0
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from diffgbm.auto import effort
-from diffgbm.auto.effort import Effort, effort_for
+from diffgbm.auto.effort import FEW_SECONDS, HASTY_BUDGET, Effort, effort_for
 from diffgbm.auto.presets import PRESETS
 from diffgbm.data.structure import Structure
 from tests.auto.tiny_auto import TINY, auto, small_trees  # noqa: F401
@@ -20,7 +20,8 @@ def test_tables_that_are_not_large_for_their_limit_have_the_work_of_the_preset(n
     preset = PRESETS[name]
     assert effort_for(preset, None, 10**8, 100) == Effort(preset)
     assert effort_for(preset, preset.time_limit, 45_000, 10) == Effort(preset)
-    assert effort_for(preset, 0.01, 500, 20) == Effort(preset)
+    assert effort_for(preset, FEW_SECONDS, 500, 20) == Effort(preset)
+    assert effort_for(preset, 0.01, 500, 20) == Effort(preset, HASTY_BUDGET)
     assert not Effort(preset).is_reduced
 
 
