@@ -131,10 +131,13 @@ def test_losses_are_named():
     assert "- LightGBM: 0.742 of CatBoost's CRPS (geometric mean of 2 tables); higher on a (+10.0%)." in text
     assert "off by 0.100 on average" in text
     assert "Fewer splits" not in text
+    assert "1 seed(s)" in text
     more = [{**line, "table": "a", "model": "CatBoost", "crps": 3.0, "split": 1}]
     marked = page([{**line, "table": t, "model": m, "crps": c} for t, m, c in names] + more, ["b"])
     assert "| a | **2** | 1.1 † |" in marked  # the lowest of those with all splits
     assert "† Fewer splits than the others" in marked
+    third = [{**line, "table": "c", "model": "CatBoost", "crps": 3.0}]
+    assert "of real ones (2 of a); a quarter" in page([*more, *third, {**third[0], "table": "d"}], ["b"])
     assert text.index("| b | 2 | **1** |") < text.index("| a | **1** | 1.1 |")
 
 
