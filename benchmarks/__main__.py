@@ -34,6 +34,7 @@ COMMANDS: dict[str, str] = {
     "nothing-to-learn": "benchmarks.nothing_to_learn",
     "peers": "benchmarks.peers.command",
     "pretrained": "benchmarks.pretrained",
+    "promises": "benchmarks.promises",
     "raw": "benchmarks.raw.command",
     "rivals": "benchmarks.rivals.command",
     "run": "benchmarks.running",
