@@ -40,6 +40,13 @@ def _kinds(rows: int, seed: int) -> tuple[Array, Array]:
     return rng.integers(0, 10, (rows or 1500, 1)).astype(np.float64), rng.standard_t(4, rows or 1500)
 
 
+def _twins(rows: int, seed: int) -> tuple[Array, Array]:
+    """Draw responses of 500 kinds of rows: three rows of each kind, about."""
+    rng = np.random.default_rng([seed, 275])
+    kinds = np.random.default_rng(276).standard_normal((500, 2))
+    return kinds[rng.integers(0, 500, rows or 1500)], rng.standard_t(4, rows or 1500)
+
+
 def _one_of_200(rows: int, seed: int) -> tuple[Array, Array]:
     rng = np.random.default_rng([seed, 272])
     n = rows or 200
@@ -59,6 +66,7 @@ CASES: dict[str, tuple[Draw, float]] = {
     "pure noise, 100 x 30": (_noise(100, 30), 5.0),
     "pure noise, 1,500 x 1": (_noise(1500, 1), 30.0),
     "pure noise, 1,500 rows of 10 kinds": (_kinds, 30.0),
+    "pure noise, 1,500 rows of 500 kinds": (_twins, 30.0),
     "199 zeros and a one": (_one_of_200, 5.0),
     "constant response": (_constant, 5.0),
     "three rows": (_noise(3, 2), 5.0),

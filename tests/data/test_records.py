@@ -1,7 +1,17 @@
 import numpy as np
 import pytest
 
-from diffgbm.data.records import find_records, is_fine, neighbour_agreement, pairs, pairs_by_chance, row_labels
+from diffgbm.data.records import (
+    MOST_TWINS,
+    few_twins_together,
+    find_records,
+    is_fine,
+    neighbour_agreement,
+    pairs,
+    pairs_by_chance,
+    row_labels,
+)
+from diffgbm.data.structure import INDEPENDENT, Structure
 
 
 def linear(n, seed=0, p=3):
@@ -213,3 +223,21 @@ def test_two_sales_on_one_day_that_agree_by_chance_make_no_entity():
     found = find_records(X, rng.lognormal(size=(1500, 1)).round(2))
     assert found.kind == "independent"
     assert found.n_distinct < 1500
+
+
+def test_few_equal_rows_stay_together_and_many_are_divided():
+    X = np.repeat([0.0, 1.0, 2.0, 3.0], [1, 2, MOST_TWINS, MOST_TWINS + 1])[:, None]
+    labels = few_twins_together(X, INDEPENDENT).labels
+    assert len(np.unique(labels[:1])) == len(np.unique(labels[1:3])) == len(np.unique(labels[3 : 3 + MOST_TWINS])) == 1
+    assert len(np.unique(labels)) == 3 + MOST_TWINS + 1
+    assert sorted(set(labels)) == list(range(labels.max() + 1))
+
+
+def test_a_structure_that_was_given_stays_and_so_do_rows_that_differ():
+    X = np.array([[0.0], [0.0], [1.0]])
+    groups, by_time = Structure(labels=np.array([0, 1, 1])), Structure(order=np.array([0, 1, 2]))
+    assert few_twins_together(X, groups) is groups
+    assert few_twins_together(X, by_time) is by_time
+    assert few_twins_together(X[1:], INDEPENDENT) is INDEPENDENT
+    many = np.zeros((MOST_TWINS + 1, 1))
+    assert few_twins_together(many, INDEPENDENT) is INDEPENDENT

@@ -34,6 +34,7 @@ from diffgbm.auto.screening import screened
 from diffgbm.auto.search import search
 from diffgbm.auto.summary import NOTHING, no_help, summary
 from diffgbm.auto.trainer import Trainer
+from diffgbm.data.records import few_twins_together
 from diffgbm.data.splits import Split, k_folds, reserve, subsample
 from diffgbm.data.structure import INDEPENDENT, Structure
 from diffgbm.distributions import Distribution, PredictiveDistribution
@@ -139,7 +140,8 @@ def fit_automatically(
     leaderboard = Leaderboard(float(np.mean(table.response.units)))
     with StatusLine(owner, verbose, lambda: str(clock)) as line:
         progress = Progress(clock, leaderboard, line.stage, line.refresh)
-        trainer, known = _trainer(table, effort, number, n_jobs, progress)
+        divided_as = table.structure if repeats == "independent" else few_twins_together(table.X, table.structure)
+        trainer, known = _trainer(table, divided_as, effort, number, n_jobs, progress)
         rows, scorer = rows[known], Scorer.of(trainer.problem.table)
         bags = bag_plan(trainer.problem, preset, clock.limit)
         outside = fit_outside(() if constant else members, trainer.problem, bags[1], scorer, progress)
@@ -287,10 +289,13 @@ def divided(
     return reserve(n, min(most, int(HOLDOUT_SHARE * n)), (seed, LARGE_TABLE), structure)
 
 
-def _trainer(table: TrainingTable, effort: Effort, seed: int, n_jobs: int, progress: Progress) -> tuple[Trainer, Rows]:
+def _trainer(
+    table: TrainingTable, structure: Structure, effort: Effort, seed: int, n_jobs: int, progress: Progress
+) -> tuple[Trainer, Rows]:
     """Fit the first-stage models; return what trains noise models on top of them, and the rows that it has.
 
-    By time these are not the first rows, of which there are no first-stage values.
+    By time these are not the first rows, of which there are no first-stage values. Folds of the first stage obey
+    ``structure``.
     """
     once = effort.is_reduced or table.structure.order is not None
     repeats = 1 if once else repeats_for(len(table.y))
@@ -304,7 +309,7 @@ def _trainer(table: TrainingTable, effort: Effort, seed: int, n_jobs: int, progr
         seed,
         n_jobs,
         progress.tick,
-        table.structure,
+        structure,
     )
 
     def fit(task: Task) -> tuple[FirstStages, FirstStageValues]:

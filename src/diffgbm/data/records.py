@@ -28,6 +28,7 @@ from sklearn.neighbors import NearestNeighbors
 from diffgbm._util.errors import known
 from diffgbm._util.types import Array, Booleans, Integers
 from diffgbm.data.hashing import STEP, Bits, mixed_bits
+from diffgbm.data.structure import Structure
 
 Repeats = Literal["auto", "together", "independent"]
 REPEATS: tuple[Repeats, ...] = ("auto", "together", "independent")
@@ -43,6 +44,8 @@ MARGIN = 3.0
 """The same, if rows that agree in ``x`` but not in ``y`` show how dependent the columns are."""
 MIN_PAIRS = 3
 """Pairs of such rows that show it."""
+MOST_TWINS = 10
+"""Equal rows that stay together where predictions of them become columns, at most: of more, each fold has many."""
 VARIED = 1 / 3
 """Distinct responses of rows that agree in ``x``, as a share of these rows: above it ``x`` does not determine them."""
 MOST_COPIES = 4
@@ -174,6 +177,24 @@ def given_records(X: Array, labels: Integers) -> Records:
 def row_labels(*tables: Array) -> Integers:
     """Number the distinct rows of tables (n, p), side by side, from 0: equal rows, NaN included, have equal numbers."""
     return _numbered(row_hashes(*tables))
+
+
+def few_twins_together(X: Array, structure: Structure) -> Structure:
+    """Return a structure that keeps rows of ``X`` (n, p) together that are equal, unless they are many.
+
+    A cross-fitted prediction of a row is made of the responses of its twins. Where these are few, and are left out in
+    different folds, their predictions differ by their own responses: trees that see both find the response. Rows that
+    have more than ``MOST_TWINS`` are divided, as are those of a structure that keeps others together or has an order.
+    """
+    if structure.labels is not None or structure.order is not None:
+        return structure
+    labels = row_labels(X)
+    count = np.bincount(labels)
+    if not np.any((count > 1) & (count <= MOST_TWINS)):
+        return structure
+    many = count[labels] > MOST_TWINS
+    labels[many] = len(count) + np.arange(np.count_nonzero(many))
+    return Structure(labels=_numbered(labels))
 
 
 def _numbered(values: NDArray[Any]) -> Integers:
