@@ -79,14 +79,15 @@ class AutoDiffGBM(DistributionalRegressor):
         Correct the distributions by their held-out PIT values, if that brings coverage closer to nominal without
         raising the CRPS.
     n_jobs : int, default=-1
-        Threads; -1 takes all cores.
+        Threads, at most; -1 takes all cores. Beside other work LightGBM gets as many as help.
     seed : int or None
         Seed of everything random in ``fit``. The same seed gives the same model, unless the time limit ends the search.
     verbose : int, default=0
         1 shows on a terminal or in a notebook what is being done and how much of the time limit is used. 2 writes a
         line for each stage where there is neither.
     repeats : {"auto", "together", "independent"}, default="auto"
-        How rows that occur several times are treated, as in ``DiffGBM``; ``explain()`` says what was found.
+        How rows that occur several times are treated, as in ``DiffGBM``; ``explain()`` says what was found. Unless
+        "independent", up to ten rows of equal ``X`` also stay in one fold of the first-stage models.
     support : "auto", (low, high) or None, default="auto"
         Where the response can be; an end may be None, which is open: ``(0, None)`` for prices. No sample, quantile,
         mean or interval lies outside. "auto" keeps predictions of a response that is never negative at zero or above

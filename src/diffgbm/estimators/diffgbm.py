@@ -83,7 +83,7 @@ class DiffGBM(DiffGBMArguments, DistributionalRegressor):
     num_leaves, max_depth, learning_rate, max_bin, subsample_for_bin, min_child_samples, subsample, subsample_freq
         LightGBM's, under their scikit-learn names.
     n_jobs : int, default=-1
-        Threads for training and sampling; -1 takes all cores.
+        Threads for training and sampling, at most; -1 takes all cores. Beside other work LightGBM gets as many as help.
     sde_name : {paths}, default="vesde"
         Gaussian path of the score objective.
     sde_initialize_from_data : bool, default=False
