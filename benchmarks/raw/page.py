@@ -33,8 +33,8 @@ NOTES = """\
 - The limit holds for the two automatic packages.
 - Standard errors come from blocks of test rows, paired with CatBoost's. They say how much other test rows would change
   a figure, and nothing of other training rows.
-- Wages, medical costs and doctor visits were close to CatBoost's CRPS on two splits, and cars and baseball have 99 and 65
-  test rows. They were measured on eight more splits each, after the first two had been seen. On eight splits that
+- Wages, medical costs and doctor visits were close to CatBoost's CRPS on two splits, and cars and baseball have 99 and
+  65 test rows. They were measured on eight more splits each, after the first two had been seen. On eight splits that
   settings were chosen on, wages had 0.997 of CatBoost's CRPS (both presets).
 - One of these splits of medical costs showed a defect: a rounding error of Gaussian processes told trees the response.
   `fast` had 1.17 of CatBoost's CRPS there, and its 90% intervals covered 50%. It was mended, and the lines of
