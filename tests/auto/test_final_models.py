@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from diffgbm.auto import final_models
-from diffgbm.auto.candidates import CLIMATOLOGY, candidates_of
+from diffgbm.auto.candidates import CLIMATOLOGY, candidates_of, outside_candidate
 from diffgbm.auto.final_models import (
     POINTS,
     POOL_POINTS,
@@ -97,3 +97,20 @@ def test_a_short_limit_leaves_fewer_copies_and_rows():
     copies, limited = final_models.affordable(splits, 8, 23, 1e-9, 0)
     assert copies == final_models.MIN_REPEATS
     assert [len(part) for part in limited[0]] == [final_models.MIN_TRAINING_ROWS, final_models.MIN_SCORED_ROWS]
+
+
+def test_a_member_that_lacks_bags_and_is_far_behind_changes_nothing(parts):
+    """It is on the leaderboard, with its CRPS on the rows that it predicts."""
+    trainer, scorer = parts
+    preset, progress = replace(TINY, bags=3, samplers=False), progress_of()
+    candidates = candidates_of(preset, trainer.problem.first_stages)
+    plan = final_models.bag_plan(trainer.problem, preset, None)
+    held_out = plan[1][0][1]
+    far = np.tile((scorer.observed[held_out, None] + 50.0) * scorer.units, (1, POINTS, 1))
+    late = FinalModel(outside_candidate("late", "quantiles"), None, (far,), 0.0, object())
+    alone = train_final_models(trainer, scorer, candidates, preset, progress_of(), plan)
+    pool = train_final_models(trainer, scorer, candidates, preset, progress, plan, [late])
+    np.testing.assert_array_equal(pool.points, alone.points)
+    (line,) = [line for line in progress.leaderboard.lines if line.candidate == late.candidate]
+    assert line.stage == "final, weight 0.00"
+    assert line.relative_crps == pytest.approx(50.0)

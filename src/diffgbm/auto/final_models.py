@@ -376,5 +376,6 @@ def _record_weights(scorer: Scorer, models: Sequence[FinalModel], pool: Pool, pr
 
 
 def _score_of(scorer: Scorer, model: FinalModel, rows: Rows) -> float:
-    """CRPS of a model alone on the first rows that it predicts out of bag."""
-    return scorer.score(np.concatenate(model.points)[: len(rows)], rows)
+    """CRPS of a model alone on the first of the rows, those that it predicts out of bag: it may lack bags."""
+    points = np.concatenate(model.points)[: len(rows)]
+    return scorer.score(points, rows[: len(points)])
