@@ -77,8 +77,9 @@ def shuffled_index(frame: pd.DataFrame, path: Path) -> None:
     frame.set_axis(order, axis=0).to_csv(path)
 
 
-def counted(frame: pd.DataFrame, path: Path) -> None:
-    frame.assign(SaleID=range(1, len(frame) + 1)).to_csv(path, index=False)
+def called(name: str) -> Write:
+    """Write a column of this name that counts the rows."""
+    return lambda frame, path: frame.assign(**{name: range(1, len(frame) + 1)}).to_csv(path, index=False)
 
 
 def row_names(frame: pd.DataFrame, path: Path) -> None:
@@ -184,7 +185,9 @@ READ: dict[str, tuple[str, Write]] = {
     "unnamed index": ("csv", numbered),
     "unnamed index of shuffled rows": ("csv", shuffled_index),
     "row names without a header": ("csv", row_names),
-    "running index with a name": ("csv", counted),
+    "running index with a name": ("csv", called("SaleID")),
+    "running index with the name of Nº": ("csv", called("Nº")),
+    "running index with another name": ("csv", called("plot")),
     "Excel": ("xlsx", workbook),
     "Excel with a title and currency": ("xlsx", titled_workbook),
     "JSON lines": ("jsonl", json_lines),

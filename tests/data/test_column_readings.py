@@ -5,7 +5,7 @@ from datetime import datetime
 import pyarrow as pa
 import pytest
 
-from diffgbm.data.column_readings import disagreement, find_readings, index_reason, read_column
+from diffgbm.data.column_readings import disagreement, find_readings, read_column
 from diffgbm.data.file_format import DAY_FIRST, ISO, ColumnReading, FileFormat, ReadingOptions
 
 CSV = FileFormat("csv")
@@ -100,26 +100,3 @@ def test_a_file_that_disagrees_says_how(known, values, problem):
 
     found = disagreement(known, column(values), CSV, FOUND)
     assert (found is None) if problem is None else re.search(problem, found)
-
-
-@pytest.mark.parametrize(
-    ("name", "values", "is_index"),
-    [
-        ("Unnamed: 0", ["0", "1", "2"], True),
-        ("Unnamed: 0", ["7", "3", "5"], True),
-        ("Unnamed: 0", ["Mazda", "Fiat", "Audi"], True),
-        ("Unnamed: 0", ["1", "1", "2"], False),
-        ("id", ["1", "2", "3"], True),
-        ("PassengerId", ["0", "1", "2"], True),
-        ("id", ["5", "6", "7"], False),
-        ("id", ["1", "3", "2"], False),
-        ("t", ["1", "2", "3"], False),  # time may count too
-        ("year", ["1", "2", "3"], False),
-        ("paid", ["1", "2", "3"], False),
-        ("id", ["1", "2"], False),
-    ],
-)
-def test_an_index_of_the_rows(name, values, is_index):
-    assert (index_reason(name, column(values)) is not None) is is_index
-    if values[0].isdigit():
-        assert (index_reason(name, column([int(v) for v in values], pa.int64())) is not None) is is_index

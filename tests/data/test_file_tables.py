@@ -269,3 +269,21 @@ def test_a_later_block_that_is_neither_true_nor_false(tmp_path):
     path.write_text("flag\n" + "True\n" * 250_000 + "maybe\n" * 100_000)
     with pytest.raises(TableFileError, match=r"'flag' must hold true or false.*'maybe'"):
         list(table_blocks(features, path, 50_000))
+
+
+def test_columns_that_number_the_rows_are_left_out_unless_they_are_wanted(tmp_path):
+    rows = "\n".join(f"{k},{k % 7},{k},{k}.5" for k in range(1, 61))
+    path = text(tmp_path / "t.csv", f"N\u00ba,size,site,y\n{rows}\n")
+    read = file_tables.training_table
+    found = read(path, ["y"], [])
+    assert found.X.column_names == ["size"]
+    dropped = dict(found.reading.dropped)
+    assert dropped["N\u00ba"] == "an index of the rows: it counts from 1 to 60; --feature keeps it"
+    assert dropped["site"].startswith("it numbers the rows: 60 different whole numbers between 1 and 60")
+    assert read(path, ["y"], [], wanted=["site"]).X.column_names == ["size", "site"]
+    assert read(path, ["y"], [], time="site").X.column_names == ["size", "site"]
+    assert read(path, ["y"], ["size", "N\u00ba"]).X.column_names == ["site"]  # nothing else is left
+    with pytest.raises(TableFileError, match="--feature: 'y' has another purpose"):
+        read(path, ["y"], [], wanted=["y"])
+    with pytest.raises(TableFileError, match="there is no column 'sight'"):
+        read(path, ["y"], [], wanted=["sight"])

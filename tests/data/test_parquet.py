@@ -8,6 +8,7 @@ import pytest
 
 from diffgbm import DiffGBMWarning
 from diffgbm.data import blocks, parquet
+from diffgbm.data.features import FeatureTable
 from diffgbm.data.parquet import from_parquet
 from diffgbm.data.table_files import TableFileError
 from tests.conftest import tiny, toy
@@ -153,3 +154,20 @@ def test_an_encoded_table_has_its_categories(tmp_path):
     other, _ = from_parquet(tmp_path / "t.parquet", "y", columns=["a", "b"])
     with pytest.raises(ValueError, match="other columns, categories or dates"):
         model.predict(other)
+
+
+def test_columns_that_number_the_rows_are_left_out_as_those_of_frames(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "block_length", lambda width: 40)
+    table, y = table_of()
+    n = len(table)
+    numbered = table.append_column("Serial No", arrow.array(range(1, n + 1))).append_column(
+        "twice", arrow.array([k % 75 for k in range(n)])
+    )
+    write_table(numbered.append_column("y", arrow.array(y["y0"])), tmp_path / "t.parquet")
+    with pytest.warns(DiffGBMWarning, match=r"'Serial No' an index of the rows.*name all: columns="):
+        X, _ = from_parquet(tmp_path / "t.parquet", "y")
+    assert [how.kind for how in X.features.columns[-2:]] == ["not used", "number"]
+    with pytest.warns(DiffGBMWarning, match="'Serial No' an index of the rows"):
+        assert X.features == FeatureTable.learn(in_memory(numbered), None, "")[0]
+    X, _ = from_parquet(tmp_path / "t.parquet", "y", columns=["a", "Serial No"])
+    assert [how.kind for how in X.features.columns] == ["number", "number"]

@@ -58,6 +58,7 @@ from diffgbm.cli.parameters import (
     Targets,
     TimeColumn,
     Trust,
+    Wanted,
     reads_tables,
 )
 from diffgbm.cli.serving import explore, serve
@@ -132,6 +133,7 @@ def fit(
     time_column: TimeColumn = None,
     support: Limits = None,
     drop: Drop = [],  # noqa: B006  # typer reads the default, nothing writes to it
+    feature: Wanted = [],  # noqa: B006
     option: Set = [],  # noqa: B006
     seed: Seed = 0,
     jobs: Jobs = -1,
@@ -149,7 +151,7 @@ def fit(
     check_folder(output, table)
     verbose = int(not quiet and not as_json)
     model = estimator_of(recipe, preset, time_limit, option, seed=seed, jobs=jobs, verbose=verbose, support=support)
-    found = training_table(table, target, drop, options, groups, time_column)
+    found = training_table(table, target, drop, options, groups, time_column, feature)
     X, y = found.X, found.y
     print_reading(table, found.reading, target, not verbose)
     model.fit(X, y, **found.given).set_params(verbose=0)
@@ -180,6 +182,7 @@ def tune(
     time_column: TimeColumn = None,
     support: Limits = None,
     drop: Drop = [],  # noqa: B006
+    feature: Wanted = [],  # noqa: B006
     option: Set = [],  # noqa: B006
     seed: Seed = 0,
     jobs: Jobs = -1,
@@ -210,7 +213,7 @@ def tune(
         seed=check_count("--seed", seed, 0),
         verbose=int(not quiet and not as_json),
     )
-    found = training_table(table, target, drop, options, groups, time_column)
+    found = training_table(table, target, drop, options, groups, time_column, feature)
     X, y, given = found.X, found.y, found.given
     print_reading(table, found.reading, target, quiet or as_json)
     default = {**RECIPES[DEFAULT_RECIPE]().get_params(deep=False), **fixed}

@@ -23,6 +23,10 @@ TableOutput = Annotated[
 Targets = Annotated[list[str], typer.Option("--target", "-t", help="Column to predict; repeat for several.")]
 Keep = Annotated[list[str], typer.Option("--keep", help="Column of the input to copy; repeat for several.")]
 Drop = Annotated[list[str], typer.Option("--drop", help="Column to leave out of the features; repeat for several.")]
+Wanted = Annotated[
+    list[str],
+    typer.Option("--feature", help="Column to learn from although it seems to number the rows; repeat for several."),
+]
 GroupColumn = Annotated[
     str | None,
     typer.Option(

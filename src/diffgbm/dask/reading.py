@@ -115,7 +115,8 @@ def facts_of(
     if len(X) == 0:
         return Facts(0, 0)
     with _in_partition(number):
-        features, _ = FeatureTable.learn(X, cat_idx, owner)
+        # numbers of rows are no numbers of the table's rows
+        features, _ = FeatureTable.learn(X, cat_idx, owner, wanted=list(map(str, getattr(X, "columns", ()))))
         names, values = read_response(y)
         kept, w = _positive(weights, values)
         keys = None if groups is None else group_keys(groups)[kept]

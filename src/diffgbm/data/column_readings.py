@@ -6,7 +6,6 @@ training and in every later file.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,11 +27,6 @@ EMPTY = "no values"
 """Note of a column that has none."""
 MOST_MARKS = 20
 """Most marks of missing values that a reading remembers."""
-_INDEX_NAME = re.compile(
-    r"^(?i:unnamed: ?\d+|index|idx|rows?|row_?names?|row_?(?:id|nr|no|num|number)|nr|no|num|number|#|id|key|level_0)$"
-    r"|[_\s.-](?i:id|idx|index|nr|no|row|key)$|[a-z](?:Id|ID|Idx|Index|Nr|No)$|^__index_level_\d+__$"
-)
-"""Names of columns that may only count the rows."""
 
 
 @dataclass(frozen=True)
@@ -281,31 +275,4 @@ def disagreement(reading: ColumnReading, column: Any, file: FileFormat, options:
     dates = date_text.evidence(present, options.date_format, False)
     if dates is not None and dates.proven and dates.style.order != reading.dates and options.date_format is None:
         return f"has dates {dates.style.order}; the training file had {reading.dates}. Name the format by --date-format"
-    return None
-
-
-def index_reason(name: str, column: Any) -> str | None:
-    """Say why a column is only an index of the rows; ``None`` if it is a feature.
-
-    A column without a name is an index if its values are all different. A column with the name of an index is one if
-    it counts the rows from 0 or 1.
-    """
-    arrow, compute = need("pyarrow"), need("pyarrow.compute")
-    n = len(column)
-    unnamed = not name or name.lower().startswith("unnamed:")
-    if n < 3 or not (unnamed or _INDEX_NAME.search(name)):
-        return None
-    if unnamed and column.null_count == 0 and len(column.unique()) == n:
-        return "an index of the rows: it has no name, and its values are all different"
-    if arrow.types.is_string(column.type):
-        try:
-            column = column.cast(arrow.int64())
-        except arrow.ArrowInvalid:
-            return None
-    if not arrow.types.is_integer(column.type) or column.null_count:
-        return None
-    first = column[0].as_py()
-    steps = compute.subtract(column.slice(1), column.slice(0, n - 1))
-    if first in (0, 1) and compute.all(compute.equal(steps, 1)).as_py():
-        return f"an index of the rows: it counts from {first} to {first + n - 1}"
     return None

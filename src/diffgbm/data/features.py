@@ -6,7 +6,7 @@ training never saw, like a missing value, becomes NaN, which the trees send down
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -33,7 +33,13 @@ from diffgbm.data.kinds import (
 )
 from diffgbm.data.level_statistics import LevelStatistics
 from diffgbm.data.numbers import as_frame, plain_array
+from diffgbm.data.row_numbers import row_numbers
 
+NUMBERED = (
+    "What a model learns from the numbers of its rows fails on new ones. If a column was measured, pass it as floats; "
+    "if it is the order in time, say fit(..., time=column)."
+)
+"""What to do about columns that number the rows."""
 UNSEEN = 0.05
 """Share of rows with new categories, or far outside the training dates, from which a prediction warns."""
 
@@ -65,12 +71,10 @@ class FeatureTable:
     def of_columns(cls, names: tuple[str, ...] | None, columns: tuple[Column, ...]) -> FeatureTable:
         """Return the table of columns; warn of those that are not used."""
         table = cls(names, columns)
-        shown = table._shown_names()
-        unused = [f"{n} {c.reason}" for n, c in zip(shown, columns, strict=True) if isinstance(c, Dropped)]
-        if unused:
-            warn(
-                f"X: columns that are not used: {'; '.join(unused)}. Turn them into numbers or text.",
-            )
+        unused = [(n, c) for n, c in zip(table._shown_names(), columns, strict=True) if isinstance(c, Dropped)]
+        for remedy in dict.fromkeys(how.remedy for _, how in unused):
+            reasons = "; ".join(f"{name} {how.reason}" for name, how in unused if how.remedy == remedy)
+            warn(f"X: columns that are not used: {reasons}. {remedy}")
         return table
 
     @property
@@ -104,10 +108,13 @@ class FeatureTable:
         return [start for start, column in zip(self.starts, self.columns, strict=True) if isinstance(column, Category)]
 
     @classmethod
-    def learn(cls, X: Any, cat_idx: Sequence[int] | None, owner: str) -> tuple[FeatureTable, Array]:
+    def learn(
+        cls, X: Any, cat_idx: Sequence[int] | None, owner: str, wanted: Collection[str] = ()
+    ) -> tuple[FeatureTable, Array]:
         """Learn the table from training data; return it with the encoded matrix (n, width).
 
-        The matrix is float32 if that holds every value exactly; an array of floats is not copied.
+        The matrix is float32 if that holds every value exactly; an array of floats is not copied. Columns of a frame
+        that number its rows are not used, but for those that are ``wanted``.
         """
         if isinstance(X, EncodedTable):
             if cat_idx is not None:
@@ -129,6 +136,10 @@ class FeatureTable:
             Category.learn(column, name) if j in as_category else recognised(column, name)
             for j, (column, name) in enumerate(zip(found, shown, strict=True))
         )
+        if names is not None:
+            numbers = row_numbers(dict(zip(names, found, strict=True)))
+            unused = {name: reason for name, reason in numbers.items() if name not in wanted}
+            columns = without_numbers(names, columns, unused, NUMBERED)
         table = cls.of_columns(names, columns)
         if frame is None and array.dtype.kind == "f" and not as_category:
             return table, array
@@ -303,6 +314,14 @@ class EncodedTable:
     def shape(self) -> tuple[int, ...]:
         """Rows and columns."""
         return self.matrix.shape
+
+
+def without_numbers(
+    names: Sequence[str], columns: Sequence[Column], numbers: Mapping[str, str], remedy: str
+) -> tuple[Column, ...]:
+    """Drop the columns that number the rows, by name with the reason."""
+    pairs = zip(names, columns, strict=True)
+    return tuple(Dropped(numbers[name], remedy) if name in numbers else how for name, how in pairs)
 
 
 def _is_pooled(column: Column) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -20,7 +20,6 @@ from diffgbm.data.column_readings import (
     are_truths,
     disagreement,
     find_readings,
-    index_reason,
     options_not_used,
     read_column,
     typed_reading,
@@ -29,6 +28,7 @@ from diffgbm.data.columns import feature_kind, feature_names, known_column, requ
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.file_format import ColumnReading, FileFormat, ReadingOptions, TableFileError, TableReading
 from diffgbm.data.number_text import FEW, has_leading_zeros
+from diffgbm.data.row_numbers import row_numbers
 from diffgbm.data.table_files import column_names, file_format, name_of_row, read_pieces, read_table
 from diffgbm.data.typed_values import as_text
 
@@ -74,20 +74,22 @@ def training_table(
     options: ReadingOptions = FOUND,
     groups: str | None = None,
     time: str | None = None,
+    wanted: Sequence[str] = (),
 ) -> TrainingFile:
     """Read a file for training: features, targets and how they were found; rows without a target are left out.
 
-    The column ``groups`` is no feature; ``time`` is one unless it is dropped.
+    The column ``groups`` is no feature; ``time`` is one unless it is dropped. Those that are ``wanted`` are features
+    although they seem to number the rows.
     """
     arrow = need("pyarrow")
     file = file_format(path, options)
     names = column_names(path, file)
     structure = {option: name for option, name in (("groups", groups), ("time", time)) if name is not None}
-    _check_choices(path, names, targets, drop, structure)
+    _check_choices(path, names, targets, drop, wanted, structure)
     whole = read_table(path, [name for name in names if name not in drop or name in structure.values()], file)
     if len(whole) == 0:
         raise TableFileError(f"{path}: there are no rows.")
-    dropped = _not_features(whole, targets, file.kind == "json")
+    dropped = _not_features(whole, {*targets, *drop, groups}, {*wanted, time}, file.kind == "json")
     features = [name for name in whole.column_names if name not in {*targets, *dropped, *drop, groups}]
     columns = {name: whole.column(name) for name in [*features, *targets, *structure.values()]}
     found = _find(columns, file, options, targets)
@@ -114,10 +116,15 @@ def training_table(
 
 
 def _check_choices(
-    path: Path, names: Sequence[str], targets: Sequence[str], drop: Sequence[str], structure: Mapping[str, str]
+    path: Path,
+    names: Sequence[str],
+    targets: Sequence[str],
+    drop: Sequence[str],
+    wanted: Sequence[str],
+    structure: Mapping[str, str],
 ) -> None:
     """Refuse columns that are not there, or are chosen for two purposes."""
-    require(path, names, [*targets, *drop, *structure.values()])
+    require(path, names, [*targets, *drop, *wanted, *structure.values()])
     for option, name in structure.items():
         if name in targets:
             raise TableFileError(f"--{option}: {name!r} is a target.")
@@ -125,6 +132,8 @@ def _check_choices(
         raise TableFileError("--target: a column is given twice.")
     if both := set(targets) & set(drop):
         raise TableFileError(f"--drop: {sorted(both)[0]!r} is a target.")
+    if both := set(wanted) & {*targets, *drop, structure.get("groups")}:
+        raise TableFileError(f"--feature: {sorted(both)[0]!r} has another purpose, which is no feature.")
 
 
 def _find(
@@ -145,14 +154,16 @@ def _responses(values: Mapping[str, Array]) -> Any:
     return nw.new_series(name, only, nw.Float64(), backend="pyarrow")
 
 
-def _not_features(table: Any, targets: Sequence[str], is_json: bool) -> dict[str, str]:
-    """Return the columns that only number the rows, have neither name nor value, or are nested, with the reason."""
+def _not_features(table: Any, others: Set[str | None], wanted: Set[str | None], is_json: bool) -> dict[str, str]:
+    """Return the columns that only number the rows, have neither name nor value, or are nested, with the reason.
+
+    ``others`` are no features for other reasons; those that are ``wanted`` do not number the rows.
+    """
+    columns = {name: table.column(name) for name in table.column_names if name not in others}
+    numbers = row_numbers({name: nw.from_native(_whole(column), series_only=True) for name, column in columns.items()})
     found = {}
-    for name in table.column_names:
-        if name in targets:
-            continue
-        column = table.column(name)
-        reason = index_reason(name, column)
+    for name, column in columns.items():
+        reason = f"{numbers[name]}; --feature keeps it" if name in numbers and name not in wanted else None
         if name.startswith("Unnamed: ") and all(value in (None, "") for value in column.unique().to_pylist()):
             reason = "it has neither a name nor a value"
         if is_json and _is_nested(column):
@@ -160,6 +171,15 @@ def _not_features(table: Any, targets: Sequence[str], is_json: bool) -> dict[str
         if reason is not None:
             found[name] = reason
     return found
+
+
+def _whole(column: Any) -> Any:
+    """Return text of whole numbers as integers, and other columns as they are."""
+    arrow = need("pyarrow")
+    try:
+        return column.cast(arrow.int64()) if arrow.types.is_string(column.type) else column
+    except arrow.ArrowInvalid:
+        return column
 
 
 def _is_nested(column: Any) -> bool:

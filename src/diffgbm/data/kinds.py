@@ -182,9 +182,12 @@ class Dropped:
     ----------
     reason : str
         Why.
+    remedy : str
+        What to do if it should be used; training says so, a model file does not hold it.
     """
 
     reason: str
+    remedy: str = field(default="Turn them into numbers or text.", compare=False)
 
     kind: ClassVar[str] = "not used"
     width: ClassVar[int] = 0

@@ -15,9 +15,15 @@ from diffgbm._util.optional import need
 from diffgbm._util.types import Array
 from diffgbm.data.blocks import block_length
 from diffgbm.data.columns import is_text, known_column, require, target_values
-from diffgbm.data.features import EncodedTable, FeatureTable
+from diffgbm.data.features import EncodedTable, FeatureTable, without_numbers
 from diffgbm.data.kinds import Category, Column, Dropped, recognised
+from diffgbm.data.row_numbers import row_numbers
 from diffgbm.data.table_files import TableFileError, column_names, read_pieces, schema_of
+
+NAME_THEM = (
+    "What a model learns from the numbers of its rows fails on new ones. If a column was measured, name all: columns=."
+)
+"""What to do about columns that number the rows."""
 
 
 def from_parquet(
@@ -39,8 +45,9 @@ def from_parquet(
     target : str or sequence of str
         Responses.
     columns : sequence of str, optional
-        Features; by default all other columns. They are read as those of frames are: ``schema_`` is the same.
-        Parquet keeps a category of whole numbers as numbers; write its values as text if it must stay one.
+        Features; by default all other columns that do not number the rows. They are read as those of frames are:
+        ``schema_`` is the same. Parquet keeps a category of whole numbers as numbers; write its values as text if it
+        must stay one.
     folder : path, optional
         Where the temporary file is written; the system's default folder may be in memory.
 
@@ -64,7 +71,10 @@ def from_parquet(
     if not features:
         raise TableFileError(f"{source}: no columns are left to learn from.")
     kinds = {field.name: field.type for field in schema_of(source)}
-    table = FeatureTable.of_columns(tuple(features), _readings(source, features, kinds))
+    readings = _readings(source, features, kinds)
+    if columns is None:
+        readings = without_numbers(features, readings, _numbers_of_rows(source, features, kinds), NAME_THEM)
+    table = FeatureTable.of_columns(tuple(features), readings)
     dtype = np.float32 if all(_is_narrow(kinds[f], how) for f, how in _pairs(table)) else np.float64
     responses: list[Array] = []
     with tempfile.TemporaryFile(dir=folder) as file:
@@ -109,6 +119,18 @@ def _readings(path: Path, features: Sequence[str], kinds: dict[str, Any]) -> tup
         is_category = arrow.types.is_dictionary(kinds[name])
         out.append(Category.learn(column, repr(name)) if is_category else recognised(column, repr(name), distinct=True))
     return tuple(out)
+
+
+def _numbers_of_rows(path: Path, features: Sequence[str], kinds: dict[str, Any]) -> dict[str, str]:
+    """Return the columns that number the rows, with the reason; most repeat in the first rows and are not read."""
+    whole = [name for name in features if need("pyarrow").types.is_integer(kinds[name])]
+    first = next(_pieces(path, whole), None) if whole else None
+    names = [] if first is None else [name for name in whole if len(first.column(name).unique()) == len(first)]
+    if not names:
+        return {}
+    table = need("pyarrow").concat_tables(list(_pieces(path, names)))
+    columns = {name: nw.from_native(table.column(name), series_only=True) for name in names}
+    return row_numbers(columns, others=len(features) - len(names))
 
 
 def _plain(kind: Any) -> Any:

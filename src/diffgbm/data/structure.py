@@ -74,17 +74,25 @@ class GivenStructure:
         Whether the rows came in the order of ``time``.
     group_column : str or None
         The column of ``X`` that held the groups; it is no feature.
+    time_column : str or None
+        The column of ``X`` that held the times; it is one.
     """
 
     labels: Integers | None = None
     order: Integers | None = None
     sorted: bool = True
     group_column: str | None = None
+    time_column: str | None = None
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """Columns that are features although they may number the rows: that of the times."""
+        return () if self.time_column is None else (self.time_column,)
 
     def part(self, rows: Any) -> GivenStructure:
         """Return what is said of some rows."""
         labels, order = (_renumbered(numbers, rows) for numbers in (self.labels, self.order))
-        return GivenStructure(labels, order, self.sorted, self.group_column)
+        return GivenStructure(labels, order, self.sorted, self.group_column, self.time_column)
 
 
 def _renumbered(numbers: Integers | None, rows: Any) -> Integers | None:
@@ -117,12 +125,10 @@ def read_structure(X: Any, groups: Any, time: Any) -> tuple[Any, GivenStructure]
         return X, NOTHING_GIVEN
     n_rows = _count(X)
     order = None if time is None else _ranks(_column(X, time, "time", n_rows))
-    if groups is None:
-        return X, GivenStructure(None, order, _is_sorted(order))
-    labels = _codes(_column(X, groups, "groups", n_rows))
-    if not isinstance(groups, str):
-        return X, GivenStructure(labels, order, _is_sorted(order))
-    return _without(X, groups), GivenStructure(labels, order, _is_sorted(order), groups)
+    labels = None if groups is None else _codes(_column(X, groups, "groups", n_rows))
+    group_column, time_column = (name if isinstance(name, str) else None for name in (groups, time))
+    given = GivenStructure(labels, order, _is_sorted(order), group_column, time_column)
+    return (X if group_column is None else _without(X, group_column)), given
 
 
 def check_groups(labels: Integers | None, folds: int, argument: str) -> None:

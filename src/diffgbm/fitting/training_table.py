@@ -137,7 +137,7 @@ def read_table(
     Columns of many categories become cross-fitted statistics, see ``level_encoding``.
     """
     X, given = read_structure(X, groups, time)
-    features, matrix = FeatureTable.learn(X, cat_idx, owner)
+    features, matrix = FeatureTable.learn(X, cat_idx, owner, given.wanted)
     if given.group_column is not None:
         features = replace(features, ignored=(given.group_column,))
     weights = None if sample_weight is None else read_weights(sample_weight, matrix)

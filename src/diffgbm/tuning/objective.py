@@ -190,7 +190,7 @@ def make_objective(
     if isinstance(cv, (int, np.integer)):
         check_groups(given.labels, int(cv), "cv")
     with kept_warnings():  # the final fit issues them
-        features, matrix = FeatureTable.learn(X, cat_idx, owner)
+        features, matrix = FeatureTable.learn(X, cat_idx, owner, given.wanted)
     weights = None
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
