@@ -29,7 +29,7 @@ def reason(name, values):
         ("Unnamed: 0", [0, 1, 2]),
         ("Unnamed: 0", [7, 3, 5]),
         ("Unnamed: 0", ["Mazda", "Fiat", "Audi"]),
-        ("", [0.5, 0.25, 1.0]),
+        ("", ["a", "c", "b"]),
         ("id", [1, 2, 3]),
         ("PassengerId", [0, 1, 2]),
         ("N\u00ba", COUNT),
@@ -64,6 +64,8 @@ def test_numbers_of_the_rows(name, values):
         ("site", [*COUNT, None]),
         ("customer_id", np.random.default_rng(0).choice(10**9, ROWS, replace=False)),
         ("paid", [1, 2, 3]),
+        ("", [[1], [2], [3]]),
+        ("", [0.5, 0.25, 1.0]),
     ],
 )
 def test_columns_that_may_mean_something(name, values):
@@ -78,6 +80,10 @@ def test_ids_that_never_repeat_by_chance_are_told_from_counted_ones():
     # 100 draws from a million values are all different with a probability of exp(-100 * 99 / 2 / 1e6) = 0.995
     assert np.all((drawn == 1.0) | (np.abs(drawn - np.exp(-100 * 99 / 2 / 1e6)) < 1e-3))
     assert row_number_reason("customer_id", rng.choice(10**6, 100, replace=False)) is None
+
+
+def test_lists_without_a_name_are_not_compared():
+    assert index_reason("", nw.from_native(pl.Series("", [[1], [2], [3]]), series_only=True)) is None
 
 
 @given(st.lists(st.integers(-1000, 1000), min_size=30, max_size=200))

@@ -17,9 +17,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from diffgbm._util.types import Array
+from diffgbm.data.numbers import column_numbers
 
 CHANCE = 1e-6
 """Probability below which numbers that never repeat are no chance."""
@@ -61,17 +63,21 @@ def row_numbers(columns: Mapping[str, Any], others: int = 0) -> dict[str, str]:
 def index_reason(name: str, column: Any) -> str | None:
     """Say why a column, a narwhals series, only numbers the rows; ``None`` if it is a feature.
 
-    A column without a name does if its values are all different. Others must hold whole numbers: floats were measured.
+    A column without a name does if its values are all different. Others must hold whole numbers. Floats were measured.
     """
     if len(column) < 3 or column.null_count():
         return None
-    if _is_unnamed(name) and column.n_unique() == len(column):
+    comparable = column.dtype == nw.String or column.dtype.is_integer() or column.dtype.is_temporal()
+    if _is_unnamed(name) and comparable and column.n_unique() == len(column):
         return "an index of the rows: it has no name, and its values are all different"
-    return row_number_reason(name, column.to_numpy().astype(np.int64)) if column.dtype.is_integer() else None
+    return row_number_reason(name, column_numbers(column, repr(name))) if column.dtype.is_integer() else None
 
 
 def row_number_reason(name: str, values: Array) -> str | None:
-    """Say why whole numbers (n,), one for each row in the order of the table, only number them; ``None`` if not."""
+    """Say why whole numbers (n,), one for each row in the order of the table, only number them; ``None`` if not.
+
+    They are floats: integers too large for them are rounded, repeat and are features.
+    """
     named, first, last = is_index_name(name), int(values.min()), int(values.max())
     if named and values[0] in (0, 1) and np.all(np.diff(values) == 1):
         return f"an index of the rows: it counts from {first} to {last}"
@@ -90,7 +96,7 @@ def _counts_in_order(name: str, values: Array, first: int, last: int) -> bool:
 
 
 def never_repeats(values: Array) -> float:
-    """Return how likely as many draws from the range of the integers (n,) are all different; 1 if these are not."""
+    """Return how likely as many draws from the range of whole numbers (n,) are all different; 1 if these are not."""
     n, places = len(values), float(values.max()) - float(values.min()) + 1.0
     if len(np.unique(values)) < n:
         return 1.0
