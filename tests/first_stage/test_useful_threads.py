@@ -55,6 +55,19 @@ def test_the_load_is_measured_again_after_a_while():
     assert load.threads(2) == 2
 
 
+def test_nobody_waits_for_a_measurement():
+    """As in a process that was forked while another thread measured: that thread does not exist there."""
+    load, calls, now, _ = load_of({1: 8.0, 2: 40.0})
+    assert load._lock.acquire(blocking=False)
+    assert load.threads(2) == 2
+    assert calls == []
+    load._lock.release()
+    assert load.threads(2) == 1
+    now[0] += 2.0 * LASTS
+    assert load._lock.acquire(blocking=False)
+    assert load.threads(2) == 1  # what was found last
+
+
 def test_the_clock_counts_the_rounds():
     ticks = iter([3.0, 5.5])
     assert boosting_seconds(1, 1, lambda: next(ticks)) == 2.5

@@ -373,8 +373,8 @@ def left_out_predictions(
 def _without(part: Integers | None, inverse: Array, alpha: Array, y: Array) -> Array:
     """Predict rows without those of the same number in ``part`` (n,); ``inverse`` has a lower triangle only."""
     left_out = y - alpha / np.diagonal(inverse)[:, None]
-    order = np.empty(0, dtype=np.intp) if part is None else np.argsort(part, kind="stable")
-    for rows in np.split(order, [] if part is None else np.cumsum(np.bincount(part))[:-1]):
+    together = [] if part is None else np.split(np.argsort(part, kind="stable"), np.cumsum(np.bincount(part))[:-1])
+    for rows in together:
         if len(rows) > 1:
             block = np.maximum.outer(rows, rows), np.minimum.outer(rows, rows)
             left_out[rows] = y[rows] - np.linalg.solve(inverse[block], alpha[rows])

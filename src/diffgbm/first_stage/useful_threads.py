@@ -60,12 +60,15 @@ class Load:
         """Return ``most`` threads, or half, a quarter, ... of them if more would take longer than a single one."""
         if most <= 1:
             return most
-        with self._lock:
-            when, found = self._known.get(most, (-np.inf, most))
-            if self._now() - when > LASTS:
+        when, found = self._known.get(most, (-np.inf, most))
+        # who finds another thread measuring does not wait: in a forked process that thread may not exist
+        if self._now() - when > LASTS and self._lock.acquire(blocking=False):
+            try:
                 found = self._measured(most)
                 self._known[most] = (self._now(), found)
-            return found
+            finally:
+                self._lock.release()
+        return found
 
     def _measured(self, most: int) -> int:
         threads, alone, together = most, 0.0, 0.0
