@@ -81,12 +81,14 @@ NOT_DIVIDED = Division()
 """No division."""
 
 
-def divided_rows(X: Array, y: Array, repetition: Records, given: GivenStructure) -> Division:
-    """Describe the division of rows ``X`` (n, p) with responses ``y`` (n, d)."""
+def divided_rows(X: Array, y: Array, repetition: Records, given: GivenStructure, later: str = "") -> Division:
+    """Describe the division of rows ``X`` (n, p) with responses ``y`` (n, d), and what is known of ``later`` rows."""
     by_time = given.order is not None
     hints = []
     if given.labels is None and not by_time:
-        if serial := serial_hint(X, y):
+        if later:
+            hints.append(later)
+        elif serial := serial_hint(X, y):
             hints.append(serial)
         elif repeated := repetition_hint(X, repetition):
             hints.append(repeated)

@@ -91,8 +91,13 @@ def _counts_in_order(name: str, values: Array, first: int, last: int) -> bool:
     """Whether integers (n,) count on or down from row to row, and neither they nor their name can mean something."""
     steps, n = np.diff(values), len(values)
     in_order = bool(np.all(steps > 0) or np.all(steps < 0))
-    are_years = YEARS[0] <= first and last <= YEARS[1]
-    return n >= FEW_ROWS and n >= FILLED * (last - first + 1) and in_order and not (are_years or _has_meaning(name))
+    means_something = are_years(values) or _has_meaning(name)
+    return n >= FEW_ROWS and n >= FILLED * (last - first + 1) and in_order and not means_something
+
+
+def are_years(values: Array) -> bool:
+    """Whether numbers (n,) may be years; missing ones do not count."""
+    return bool(YEARS[0] <= np.nanmin(values, initial=np.inf) and np.nanmax(values, initial=-np.inf) <= YEARS[1])
 
 
 def never_repeats(values: Array) -> float:
