@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "evaluate": "benchmarks.evaluate",
     "fetch": "benchmarks.fetching",
     "growth": "benchmarks.growth",
+    "later-promises": "benchmarks.later_promises",
     "levels": "benchmarks.levels",
     "list": "benchmarks.listing",
     "members": "benchmarks.members",
