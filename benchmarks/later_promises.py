@@ -11,6 +11,7 @@ import argparse
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -83,7 +84,7 @@ def measure(frame: pd.DataFrame, target: str, key: Record, preset: str, limit: f
     if len(past) < LEAST_ROWS // 2 or len(future) < 20:
         return None
     y, y_new = (part[target].to_numpy(np.float64) for part in (past, future))
-    how = {"time": column} if key["with_time"] else {}
+    how: dict[str, Any] = {"time": column} if key["with_time"] else {}
     with warnings.catch_warnings(record=True) as caught, processor_clock():
         warnings.simplefilter("always")
         model = AutoDiffGBM(preset=preset, time_limit=limit, seed=0, n_jobs=1)
