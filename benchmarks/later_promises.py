@@ -28,8 +28,8 @@ from diffgbm.data.features import FeatureTable
 from diffgbm.data.later_rows import MIN_TIMES, RATIO, later_error, time_columns
 
 KEY = ("table", "with_time")
-ROWS = 1500
-"""Rows on each side, at most."""
+ROWS, LEAST_LATER = 1500, 20
+"""Rows on each side, at most, and later rows, at least."""
 FOUND = "Rows are divided at random, but later rows"
 """How the warning begins."""
 VEGA = ("stocks", "sf_temps", "seattle_weather")
@@ -80,9 +80,10 @@ def measure(frame: pd.DataFrame, target: str, key: Record, preset: str, limit: f
     if (found := time_of(frame, target)) is None:
         return None
     column, when, _ = found
-    past, future = (frame.iloc[rows] for rows in past_and_future(when))
-    if len(past) < LEAST_ROWS // 2 or len(future) < 20:
+    rows = past_and_future(when)
+    if len(rows[0]) < LEAST_ROWS // 2 or len(rows[1]) < LEAST_LATER or len(np.unique(when[rows[0]])) < MIN_TIMES:
         return None
+    past, future = (frame.iloc[part] for part in rows)
     y, y_new = (part[target].to_numpy(np.float64) for part in (past, future))
     how: dict[str, Any] = {"time": column} if key["with_time"] else {}
     with warnings.catch_warnings(record=True) as caught, processor_clock():
