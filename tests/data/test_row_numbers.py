@@ -118,6 +118,10 @@ def test_frames_lose_the_column_with_a_warning_that_says_what_to_do(frame):
     assert model.schema_["Serial No"].kind == "not used"
     moved = frame({**table(), "Serial No": COUNT + 1000})
     assert np.array_equal(model.predict(X), model.predict(moved))
+    without = frame({name: values for name, values in table().items() if name != "Serial No"})
+    assert np.array_equal(model.predict(X), model.predict(without))
+    with pytest.raises(ValueError, match="Feature names seen at fit time, yet now missing:\n- b"):
+        model.predict(frame({name: values for name, values in table().items() if name != "b"}))
 
 
 def test_floats_the_column_of_time_and_arrays_are_learned_from():

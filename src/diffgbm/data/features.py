@@ -220,7 +220,8 @@ class FeatureTable:
         if frame is not None and self.names is not None:
             self._check_names(tuple(str(name) for name in frame.columns if str(name) not in self.ignored))
             by_name = dict(zip(map(str, frame.columns), frame.columns, strict=True))
-            return [frame.get_column(by_name[name]) for name in self.names], None
+            # a column that is not used need not be there: of another one in its place only the length is looked at
+            return [frame.get_column(by_name.get(name, frame.columns[0])) for name in self.names], None
         if frame is not None:
             self._check_width(len(frame.columns), owner)
             return [frame.get_column(name) for name in frame.columns], None
@@ -237,9 +238,10 @@ class FeatureTable:
     def _check_names(self, names: tuple[str, ...]) -> None:
         assert self.names is not None
         here, there = set(names), set(self.names)
-        missing = [name for name in self.names if name not in here]
+        unused = {name for name, how in zip(self.names, self.columns, strict=True) if isinstance(how, Dropped)}
+        missing = [name for name in self.names if name not in here | unused]
         unseen = [name for name in names if name not in there]
-        if missing or unseen or len(names) != len(self.names):
+        if missing or unseen or len(names) != len(here):
             lines = ["The feature names should match those that were passed during fit."]
             if unseen:
                 lines.append("Feature names unseen at fit time:\n" + "\n".join(f"- {n}" for n in unseen[:10]))
