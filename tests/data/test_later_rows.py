@@ -101,6 +101,17 @@ def test_a_fit_warns_of_scores_that_are_too_good_and_remembers_it():
     assert "pass time='day' to fit" in model.division_
 
 
+def test_a_table_with_dates_is_told_of_which_rows_scores_are():
+    X, y = independent()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="Rows are divided at random")
+        model = DiffGBM.flow(**TINY).fit(X, y)
+        plain = DiffGBM.flow(**TINY).fit(X[["a"]], y)
+    assert "those of other rows of the same period" in model.division_
+    assert "later by 'day', pass time='day' to fit" in model.division_
+    assert "period" not in plain.division_
+
+
 @pytest.mark.parametrize("said", ["time", "groups"])
 def test_who_said_how_rows_depend_is_not_warned(said):
     X, y = walk()
@@ -108,4 +119,4 @@ def test_who_said_how_rows_depend_is_not_warned(said):
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="Rows are divided at random")
         model = DiffGBM.flow(**TINY).fit(X, y, **how)
-    assert "harder to predict" not in model.division_
+    assert "at random" not in model.division_

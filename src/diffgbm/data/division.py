@@ -81,18 +81,18 @@ NOT_DIVIDED = Division()
 """No division."""
 
 
-def divided_rows(X: Array, y: Array, repetition: Records, given: GivenStructure, later: str = "") -> Division:
-    """Describe the division of rows ``X`` (n, p) with responses ``y`` (n, d), and what is known of ``later`` rows."""
+def divided_rows(
+    X: Array, y: Array, repetition: Records, given: GivenStructure, later: str = "", period: str = ""
+) -> Division:
+    """Describe the division of rows ``X`` (n, p) with responses ``y`` (n, d).
+
+    ``later`` says that later rows are harder to predict; ``period``, otherwise, that nobody knows whether they are.
+    """
     by_time = given.order is not None
-    hints = []
+    hint = ""
     if given.labels is None and not by_time:
-        if later:
-            hints.append(later)
-        elif serial := serial_hint(X, y):
-            hints.append(serial)
-        elif repeated := repetition_hint(X, repetition):
-            hints.append(repeated)
-    return Division(repetition, by_time, given.sorted, " ".join(hints))
+        hint = later or " ".join(filter(None, [period, serial_hint(X, y) or repetition_hint(X, repetition)]))
+    return Division(repetition, by_time, given.sorted, hint)
 
 
 def repetition_hint(X: Array, repetition: Records) -> str:

@@ -61,6 +61,17 @@ def later_hint(X: Array, y: Array, times: Mapping[str, Array]) -> str:
     )
 
 
+def period_note(times: Mapping[str, Array]) -> str:
+    """Say of which rows scores are if rows with ``times`` (by the names of their columns) are divided at random."""
+    if not times:
+        return ""
+    name = next(iter(times))
+    return (
+        "Rows are divided at random: scores and intervals are those of other rows of the same period. If you will "
+        f"predict rows that are later by {name!r}, pass time={name!r} to fit (on the command line --time)."
+    )
+
+
 def time_columns(features: FeatureTable, X: Array) -> dict[str, Array]:
     """Return the times (n,) of encoded rows (n, p) by the names of their columns: dates, and numbers that are years."""
     found = {}

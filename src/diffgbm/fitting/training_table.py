@@ -14,7 +14,7 @@ from diffgbm._util.types import Array, Booleans, Rows
 from diffgbm.data.division import NOT_DIVIDED, Division, divided_rows
 from diffgbm.data.features import FeatureTable
 from diffgbm.data.frames import row_index
-from diffgbm.data.later_rows import later_hint, time_columns
+from diffgbm.data.later_rows import later_hint, period_note, time_columns
 from diffgbm.data.novelty import Reference, learn_reference
 from diffgbm.data.outliers import warn_of_outliers, winsorised
 from diffgbm.data.power_scale import PowerScale
@@ -160,9 +160,10 @@ def read_table(
     found = _records(matrix, raw, repeats, given)
     structure = Structure(found.labels, given.order).part(slice(None))
     is_given = given.labels is not None or given.order is not None
-    if later := "" if is_given else later_hint(matrix, raw, time_columns(features, matrix)):
+    times = {} if is_given else time_columns(features, matrix)
+    if later := later_hint(matrix, raw, times):
         warn(later)
-    division = divided_rows(matrix, raw, found, given, later)
+    division = divided_rows(matrix, raw, found, given, later, period_note(times))
     parts = (features, response, matrix, standard, weights, observed, found, structure)
     table = TrainingTable(*parts, division=division, labels=labels, moved=moved)
     table = _without_copies(table) if found.are_copies else table
