@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffgbm import DiffGBM
+from diffgbm import ConformalDiffGBM, DiffGBM
 from diffgbm.data.row_numbers import CHANCE, index_reason, is_index_name, never_repeats, row_number_reason, row_numbers
 
 ROWS = 200
@@ -133,3 +133,15 @@ def test_floats_the_column_of_time_and_arrays_are_learned_from():
         assert model.fit(X.astype(float), y).schema_["Serial No"].kind == "number"
         assert model.fit(X, y, time="Serial No").schema_["Serial No"].kind == "number"
         assert model.fit(X.to_numpy(), y).schema_[0].kind == "number"
+
+
+@pytest.mark.parametrize("method", ["split", "cv"])
+def test_fits_to_a_part_of_the_rows_keep_the_column_of_time(method):
+    X = pd.DataFrame(table("case"))
+    conformal = ConformalDiffGBM(DiffGBM.flow(n_estimators=5, n_repeats=2, seed=0), method=method)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("error", message=".*not used")
+        conformal.fit(X, np.sin(COUNT / 30.0), time="case")
+    with pytest.warns(UserWarning, match="'case' it numbers the rows"):
+        ConformalDiffGBM(conformal.estimator, method="cv").fit(X, np.sin(COUNT / 30.0))

@@ -19,9 +19,10 @@ def fit_options(base: Any, given: GivenStructure, fit_params: Mapping[str, Any])
     """Return the arguments of an estimator's ``fit``, with the groups and times that it takes.
 
     They are values, also where the caller named columns: a part of the rows may hold a single group or time, which no
-    estimator takes. An estimator of ours that is to leave a column of groups out of the features gets ``given``.
+    estimator takes. An estimator of ours treats named columns in its own way and gets ``given``.
     """
-    if given.group_column is not None and isinstance(base, DistributionalRegressor):
+    names_columns = given.group_column is not None or given.time_column is not None
+    if names_columns and isinstance(base, DistributionalRegressor):
         return {"groups": given, **fit_params}
     named = {"groups": given.labels, "time": given.order} if has_fit_parameter(base, "groups") else {}
     return {**{name: value for name, value in named.items() if value is not None}, **fit_params}
