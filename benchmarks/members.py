@@ -93,7 +93,7 @@ def pairs(lines: Sequence[Record]) -> list[str]:
     both = {key: (pair[False], pair[True]) for key, pair in found.items() if len(pair) == 2}
     if not both:
         return ["No table has both fits yet."]
-    ratios = {key: after["crps"] / before["crps"] for key, (before, after) in both.items()}
+    ratios = {key: _ratio(after["crps"], before["crps"]) for key, (before, after) in both.items()}
     body = [
         [
             f"{table}, fold {fold}",
@@ -114,6 +114,11 @@ def pairs(lines: Sequence[Record]) -> list[str]:
         f"{len(ratios)} pairs: worse than {WORSE} on {worse} (the highest is {max(ratios.values()):.3f}), {BETTER} or "
         f"less on {better}; geometric mean {geometric_mean(ratios.values()):.3f}.",
     ]
+
+
+def _ratio(after: float, before: float) -> float:
+    """Divide two CRPS; they are equal where both are zero, as on naval, whose values are predicted exactly."""
+    return 1.0 if after == before else after / before if before > 0.0 else float("inf")
 
 
 def _weights(line: Record) -> str:

@@ -22,12 +22,14 @@ def line(table, crps, of_members, **more):
 
 def test_pairs_and_the_target():
     lines = [line("yacht", 1.0, False), line("yacht", 0.98, True, weights={"CatBoost (your member: quantiles)": 0.3})]
-    lines += [line("energy", 1.0, False), line("energy", 1.01, True), line("wine", 1.0, False)]
+    lines += [line("energy", 1.0, False), line("energy", 1.01, True)]
+    lines += [line("naval", 0.0, False), line("naval", 0.0, True), line("wine", 1.0, False)]
     table, summary = pairs(lines)
     assert "| yacht, fold 1 | 1 | 0.98 | 0.980 | CatBoost 0.30 | 10 | 10 |" in table
     assert "| energy, fold 1 | 1 | 1.01 | 1.010 | left out | 10 | 10 |" in table
+    assert "| naval, fold 1 | 0 | 0 | 1.000 |" in table
     assert "wine" not in table
-    assert summary.startswith("2 pairs: worse than 1.005 on 1 (the highest is 1.010), 0.99 or less on 1;")
+    assert summary.startswith("3 pairs: worse than 1.005 on 1 (the highest is 1.010), 0.99 or less on 1;")
     assert pairs(lines[-1:]) == ["No table has both fits yet."]
     assert "## fast, 120 s" in page(lines)
 
