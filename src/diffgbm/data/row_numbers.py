@@ -81,10 +81,10 @@ def row_number_reason(name: str, values: Array) -> str | None:
     named, first, last = is_index_name(name), int(values.min()), int(values.max())
     if named and values[0] in (0, 1) and np.all(np.diff(values) == 1):
         return f"an index of the rows: it counts from {first} to {last}"
-    n = len(values)
-    if never_repeats(values) >= CHANCE or not (named or _counts_in_order(name, values, first, last)):
+    # the order first: most columns have none, and to look for repeats sorts them
+    if not (named or _counts_in_order(name, values, first, last)) or never_repeats(values) >= CHANCE:
         return None
-    return f"it numbers the rows: {n:,} different whole numbers between {first} and {last}"
+    return f"it numbers the rows: {len(values):,} different whole numbers between {first} and {last}"
 
 
 def _counts_in_order(name: str, values: Array, first: int, last: int) -> bool:
